@@ -68,7 +68,7 @@ use engine::Transaction;
 use interleave::{Turn, yield_now};
 use types::{Memory, Result, Scratch, Settings, Value};
 
-use crate::advisory::SessionLocks;
+use advisory::SessionLocks;
 use batch::{Rows, SpareRows};
 use catalog::Catalog;
 use planner::program::Evaluator;
@@ -86,7 +86,6 @@ pub use self::{
     scan::column,
     sequences::Counters,
     shared::SharedRows,
-    waiting_calls::VOID,
 };
 
 use self::node::OperatorNode;

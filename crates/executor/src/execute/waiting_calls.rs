@@ -10,6 +10,7 @@ use std::time::Duration;
 use types::{Result, Scratch, Value};
 
 use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step, sequences::Ahead};
+use advisory::VOID;
 use batch::Rows;
 use logical::relation::WaitingFunction;
 use planner::plan::{WaitingCall, WaitingCalls};
@@ -96,9 +97,6 @@ async fn answer(
         WaitingFunction::Advisory(function) => context.advisory.call(function, arguments).await,
     }
 }
-
-/// Result of a function that returns nothing.
-pub const VOID: Value<'static> = Value::Text("");
 
 impl Operator for WaitingCallsOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {

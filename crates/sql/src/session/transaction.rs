@@ -28,8 +28,8 @@ use super::{
     settings::{Effects, SessionSettings, Values},
 };
 use crate::database::Database;
+use advisory::SessionLocks;
 use catalog::{Catalog, Changes, Ddl, ObjectId, Table, from_engine};
-use executor::advisory::SessionLocks;
 use logical::bind::Inputs;
 use syntax::command::Modes;
 

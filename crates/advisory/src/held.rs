@@ -10,8 +10,10 @@ use std::{
 use types::{Result, SqlError, SqlState, Value};
 
 use super::{AdvisoryLocks, Key, Owner};
-use crate::execute::VOID;
 use logical::relation::{AdvisoryFunction, Span, Strength};
+
+/// The value of functions that return none: their type `void` is shown as an empty text.
+pub const VOID: Value<'static> = Value::Text("");
 
 /// Maximum number of locks that a session holds, since they are all given back at once. PostgreSQL
 /// has room for fewer, for all sessions, unless it is told otherwise.

@@ -3,7 +3,7 @@
 //! An advisory lock belongs to a session, not to a transaction: it may outlive the transaction that
 //! took it, and is kept when that is rolled back. Advisory locks are therefore no part of the
 //! engine's lock table; one table for the database has them ([`AdvisoryLocks`]), and each session
-//! knows what it holds and until when ([`SessionLocks`], `advisory/held.rs`).
+//! knows what it holds and until when ([`SessionLocks`], `held.rs`).
 //!
 //! # Invariants
 //! - *Counted*: a session may take a lock again and again, and holds it until it has given it back
@@ -48,7 +48,7 @@ use std::{
 use interleave::{Wait, note_wait};
 use types::{Result, SqlError, SqlState};
 
-pub use self::held::SessionLocks;
+pub use self::held::{SessionLocks, VOID};
 use logical::relation::Strength;
 
 /// Key of an advisory lock: one number or two. The two forms are separate key spaces.
