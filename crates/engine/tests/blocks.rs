@@ -35,7 +35,7 @@ impl RecordFields for Numbered {
         let (number, text) = record.split_first_chunk::<8>().ok_or(Unsplit::Refused)?;
         let integer = i64::from_le_bytes(*number);
         let cells = block.cells(0);
-        // Numbers of no block's column of integers.
+        // Negative numbers are not integers here, so that a column has two kinds.
         let added = match plain[0] || integer < 0 {
             true => cells.bytes(number),
             false => cells.integer(integer),
@@ -68,7 +68,7 @@ fn joined(number: Column<'_>, text: Column<'_>, row: usize) -> Vec<u8> {
     [&number, texts.get(row)].concat()
 }
 
-/// What a scan by blocks has found: records, how many of them in blocks, and the number of blocks.
+/// The findings of a scan by blocks: records, how many of them in blocks, and the number of blocks.
 struct Found {
     records: Vec<Vec<u8>>,
     in_blocks: usize,

@@ -233,7 +233,7 @@ pub(crate) enum Content {
     Bytes(Texts),
 }
 
-/// What the directory says of a column.
+/// The directory's entry of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) content: Content,

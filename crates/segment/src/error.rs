@@ -66,7 +66,7 @@ pub enum SegmentError {
     /// The directory does not have its checksum, its lengths contradict each other, or the words behind the last
     /// segment are not eight words of 0.
     Directory,
-    /// What the directory says of a column contradicts itself.
+    /// The directory's entry of a column contradicts itself.
     Column(usize),
     /// The segment of a column does not have its checksum.
     Checksum(usize),

@@ -64,7 +64,7 @@ pub struct BlockScan {
     plain: Vec<bool>,
 }
 
-/// What a scan by blocks has come to.
+/// The point that a scan by blocks has come to.
 #[derive(Debug)]
 pub enum Met {
     /// A block of which the caller reads the positions without a mark: position `p` has the bit `p % 64` of the word

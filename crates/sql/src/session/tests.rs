@@ -159,7 +159,7 @@ fn estimates_are_near_the_truth() {
               (select from orders o where o.customer = c.id)",
                 1.3,
             ),
-            // What a disjunction implies for one side of a join has left rows out before the join.
+            // The conditions that a disjunction implies for one side have left rows out before the join.
             (
                 "select * from part p, part q
               where (p.weight = 1 and q.weight = 2) or (p.weight = 2 and q.weight = 1)",
