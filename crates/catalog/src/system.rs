@@ -3,7 +3,7 @@
 //! They are the same in all databases and at all times, and therefore in no version: a [`Catalog`]
 //! looks here for numbers and names that it does not have itself. Nothing here can be changed or
 //! dropped. The relations and their columns are listed in `system/relations.txt`; views over others
-//! are queries, in `system/*.sql`. The rows of the others are made in `executor/system.rs`.
+//! are queries, in `system/*.sql`. The rows of the others are made in the crate `system-catalog`.
 //!
 //! [`Catalog`]: super::Catalog
 

@@ -3,9 +3,9 @@
 use types::{Result, Scratch};
 
 use super::{BATCH_ROWS, ExecutionContext, Operator, Step};
-use crate::system::{self, Source};
 use batch::Rows;
 use catalog::ObjectId;
+use system_catalog::Source;
 
 /// The operator that makes all rows of a system relation at once and hands them on in batches.
 pub(super) struct SystemScanOperator<'p> {
@@ -36,7 +36,7 @@ impl<'p> SystemScanOperator<'p> {
                     environment: context.environment,
                     scratch: &scratch,
                 };
-                none.insert(system::rows(self.relation, self.columns, &source)?)
+                none.insert(system_catalog::rows(self.relation, self.columns, &source)?)
             }
         };
         let until = rows.len().min(self.next + BATCH_ROWS);

@@ -18,6 +18,7 @@ mod histogram;
 mod join;
 mod knowledge;
 mod known;
+mod pattern;
 mod selectivity;
 
 use std::{

@@ -14,8 +14,8 @@ use super::settings::{
     known::{DEFINITIONS, Definition},
 };
 use catalog::{Catalog, ObjectId, Searched, SessionValues};
-use executor::system::Lookup;
 use syntax::command::Scope;
+use system_catalog::Lookup;
 
 /// Microseconds from 1970 to 2000.
 const EPOCH: i64 = 946_684_800_000_000;

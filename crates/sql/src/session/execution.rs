@@ -16,10 +16,10 @@ use super::{
 };
 use batch::{Rows, SpareRows};
 use catalog::{Catalog, from_engine};
-use executor::{
-    execute::{BATCH_ROWS, Budget, Counters, ExecutionContext, KeyChanges, Opened, SharedRows},
-    system::Lookup,
+use executor::execute::{
+    BATCH_ROWS, Budget, Counters, ExecutionContext, KeyChanges, Opened, SharedRows,
 };
+use system_catalog::Lookup;
 
 /// Number of columns shown up to which a batch below [`Rows::is_large`] is handed over without looking at its bytes:
 /// they may be as many times those of the batch.

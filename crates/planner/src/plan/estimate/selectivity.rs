@@ -9,7 +9,7 @@ use types::{Value, compare::compare_as, row::RowLayout};
 
 use super::{
     ELEMENTS,
-    histogram::{below, prefix_range},
+    histogram::below,
     knowledge::{Column, Estimator},
     known::{as_of_column, known, value_of},
 };
@@ -24,16 +24,12 @@ const EQUAL: f64 = 0.005;
 const RANGE: f64 = 1.0 / 3.0;
 /// Selectivity of two bounds of one column.
 const BETWEEN: f64 = 0.005;
-/// Selectivity of a pattern.
-const MATCH: f64 = 0.005;
-/// Selectivity of a pattern's rest behind its literal beginning.
-const REST_OF_PATTERN: f64 = 0.2;
 /// Selectivity of `IS NULL`.
 const IS_NULL: f64 = 0.005;
 /// Selectivity of any other condition.
-const OTHER: f64 = 1.0 / 3.0;
+pub(super) const OTHER: f64 = 1.0 / 3.0;
 /// Least selectivity of any condition.
-const LEAST: f64 = 1e-9;
+pub(super) const LEAST: f64 = 1e-9;
 
 /// Bounds of one column.
 struct Bounds {
@@ -184,7 +180,7 @@ impl Estimator {
     }
 
     /// Returns the part of the rows in which a column has a value, which may not be known.
-    fn equal_to(&self, column: Column<'_>, value: Option<Value<'_>>) -> f64 {
+    pub(super) fn equal_to(&self, column: Column<'_>, value: Option<Value<'_>>) -> f64 {
         let present = 1.0 - nulls_of(column);
         let (Some(statistics), Some(value)) = (column.statistics, value) else {
             return present / column.distinct;
@@ -239,7 +235,7 @@ impl Estimator {
     }
 
     /// Returns the value of an expression, if it is known; notes that it is not if a parameter is all that it lacks.
-    fn known_or_guessed(&self, value: &Expression) -> Option<Arc<OwnedValue>> {
+    pub(super) fn known_or_guessed(&self, value: &Expression) -> Option<Arc<OwnedValue>> {
         let found = known(value);
         let is_parameter = |part: &Expression| matches!(part.kind, Kind::Parameter(_));
         if found.is_none() && value.any(&mut { is_parameter }) {
@@ -249,7 +245,7 @@ impl Estimator {
     }
 
     /// Returns the part of the rows on one side of a value, and whether that is more than a guess.
-    fn bounded(
+    pub(super) fn bounded(
         &self,
         id: ColumnId,
         comparison: Comparison,
@@ -289,7 +285,7 @@ impl Estimator {
         ((satisfying + others * side).clamp(LEAST, 1.0), true)
     }
 
-    fn nulls(&self, id: ColumnId) -> Option<f64> {
+    pub(super) fn nulls(&self, id: ColumnId) -> Option<f64> {
         Some(self.column(id)?.statistics?.null_fraction)
     }
 
@@ -317,63 +313,15 @@ impl Estimator {
             _ => OTHER,
         }
     }
-
-    /// Returns the selectivity of a function, which may be LIKE or similar.
-    fn pattern(&self, name: &str, arguments: &[Expression]) -> f64 {
-        let [text, pattern] = arguments else {
-            return OTHER;
-        };
-        match name {
-            "~~" | "like" => self.like(text, pattern),
-            "!~~" | "notlike" => 1.0 - self.like(text, pattern),
-            "~~*" | "~" | "~*" => MATCH,
-            "!~~*" | "!~" | "!~*" => 1.0 - MATCH,
-            _ => OTHER,
-        }
-    }
-
-    /// Returns the selectivity of LIKE. The literal beginning of a pattern that is known bounds the
-    /// texts.
-    fn like(&self, text: &Expression, pattern: &Expression) -> f64 {
-        let pattern = self.known_or_guessed(pattern);
-        let (Kind::Column(id), Some(Value::Text(pattern))) = (&text.kind, value_of(&pattern))
-        else {
-            return MATCH;
-        };
-        let beginning = pattern.find(['%', '_', '\\']).unwrap_or(pattern.len());
-        let (beginning, rest) = pattern.split_at(beginning);
-        if rest.is_empty() {
-            let column = self.column(*id);
-            return column.map_or(MATCH, |column| {
-                self.equal_to(column, Some(Value::Text(pattern)))
-            });
-        }
-        let of_rest = if rest == "%" { 1.0 } else { REST_OF_PATTERN };
-        if beginning.is_empty() {
-            return of_rest * REST_OF_PATTERN;
-        }
-        let (from, to) = prefix_range(beginning);
-        let (lower, is_known) =
-            self.bounded(*id, Comparison::GreaterOrEqual, Some(Value::Text(&from)));
-        let upper = match &to {
-            Some(to) => self.bounded(*id, Comparison::Less, Some(Value::Text(to))).0,
-            None => 1.0,
-        };
-        if !is_known {
-            return MATCH;
-        }
-        let nulls = self.nulls(*id).unwrap_or(0.0);
-        (lower + upper + nulls - 1.0).max(LEAST) * of_rest
-    }
 }
 
-fn nulls_of(column: Column<'_>) -> f64 {
+pub(super) fn nulls_of(column: Column<'_>) -> f64 {
     column.statistics.map_or(0.0, |known| known.null_fraction)
 }
 
 /// Calls `is_it` with the common values until it is true of one; returns the fraction of that
 /// value.
-fn for_each_common(
+pub(super) fn for_each_common(
     statistics: &ColumnStatistics,
     mut is_it: impl FnMut(Value<'_>, f64) -> bool,
 ) -> Option<f64> {
