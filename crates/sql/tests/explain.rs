@@ -1,6 +1,7 @@
 //! EXPLAIN: the plan as a tree, and the measurements of its execution.
 
 mod access;
+mod estimates;
 mod rewritten;
 mod waits;
 
