@@ -6,14 +6,20 @@
 //! with the lifetime of a borrow of the batch ([`Columns::view`]), during which the arena is neither reset nor dropped.
 //! The arena does not move what it has given out.
 //!
-//! Values may also borrow from something shared that the batch owns in part ([`Columns::adopt`]) until its values
-//! are forgotten. Nobody can change what is shared while the batch owns it, and it does not move.
+//! Values may also borrow from something shared that the batch owns in part until its values are forgotten: from what
+//! it was lent ([`Columns::adopt`]), or from arenas and rows of others ([`Columns::append_pairs`], in `join.rs`). Nobody
+//! can change what is shared while the batch owns it, and it does not move. An arena that others own in part is replaced
+//! by a new one instead of being reset.
+
+mod join;
 
 use std::{any::Any, rc::Rc, sync::Arc};
 
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
 use crate::{BATCH_BYTES, Rows, Vector, rows::kept};
+
+pub use self::join::ColumnMap;
 
 /// Usual number of rows that operators hand over at once by columns: its columns fit into a processor's nearest caches,
 /// and what is done once for a batch is little beside what is done for its rows.
@@ -31,11 +37,21 @@ pub struct Columns {
     len: usize,
     /// Positions that count, in ascending order; all if there is none.
     selection: Option<Vec<u32>>,
-    arena: Scratch,
-    /// Owner of memory that values borrow, apart from the arena. It outlives the vectors.
-    owner: Option<Arc<dyn Any + Send + Sync>>,
+    /// Memory of values that were copied; batches whose values were taken from here own it in part.
+    arena: Rc<Scratch>,
+    /// Owners of memory that values borrow, apart from the arena. They outlive the vectors.
+    owners: Vec<Owner>,
     /// Charge for the vectors; the arena has a charge of its own.
     charge: Charge,
+}
+
+/// An owner of memory that values of a batch borrow. It is held, and never read.
+#[derive(Clone)]
+#[expect(dead_code, reason = "an owner is there to be dropped")]
+enum Owner {
+    Lent(Arc<dyn Any + Send + Sync>),
+    Arena(Rc<Scratch>),
+    Rows(Rc<Rows>),
 }
 
 /// Columns to be read, and the positions that count.
@@ -123,8 +139,11 @@ impl Columns {
         self.vectors.iter_mut().for_each(Vector::clear);
         self.len = 0;
         self.selection = None;
-        self.arena.reset();
-        self.owner = None;
+        match Rc::get_mut(&mut self.arena) {
+            Some(arena) => arena.reset(),
+            None => self.arena = Rc::default(),
+        }
+        self.owners.clear();
     }
 
     /// Fills the columns of an empty batch with `len` values each, which may borrow from `owner`: the batch owns it
@@ -145,7 +164,7 @@ impl Columns {
         // SAFETY: the batch owns the memory in part until its values are forgotten, or it is dropped; see the module's
         // header. `fill` works for any lifetime, and cannot keep what it is lent.
         let borrowed: &'static T = unsafe { &*Arc::as_ptr(owner) };
-        self.owner = Some(owner.clone());
+        self.owners.push(Owner::Lent(owner.clone()));
         for column in 0..self.vectors.len() {
             if let Err(error) = fill(borrowed, column, &mut self.vectors[column]) {
                 self.clear();

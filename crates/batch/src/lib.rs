@@ -10,7 +10,7 @@ mod spare;
 mod vector;
 
 pub use self::{
-    columns::{COLUMN_ROWS, COLUMN_VALUES, Columns, NewPosition, View},
+    columns::{COLUMN_ROWS, COLUMN_VALUES, ColumnMap, Columns, NewPosition, View},
     owned::OwnedValue,
     rows::{BATCH_BYTES, BATCH_ROWS, NO_ROW, NewRow, Rows},
     spare::SpareRows,

@@ -168,6 +168,22 @@ impl Rows {
             .map_or(0, |columns| columns.selected());
     }
 
+    /// Returns whether the reader of these rows takes them by columns, too.
+    pub fn accepts_columns(&self) -> bool {
+        self.accepts_columns
+    }
+
+    /// Lets a batch by columns stand for the rows, whose reader [accepts columns](Rows::accepts_columns); gives memory
+    /// for another one in exchange.
+    pub fn put_columns(&mut self, columns: &mut Columns) {
+        debug_assert!(
+            self.accepts_columns && self.is_empty(),
+            "rows beside columns"
+        );
+        std::mem::swap(&mut **self.columns.get_or_insert_default(), columns);
+        self.end_columns();
+    }
+
     /// Returns the rows by columns, if they are in this form: they cannot be read one by one then.
     pub fn columns(&self) -> Option<&Columns> {
         self.columns

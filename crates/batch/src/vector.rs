@@ -17,6 +17,8 @@
 //! A vector whose values are few besides may have *classes*: numbers such that positions of one class have the same
 //! value, or NULL. What is computed for one of them need not be computed for the others.
 
+mod append;
+
 use types::{Numeric, Scalar, Type, Value};
 
 /// The type of a vector of integers.

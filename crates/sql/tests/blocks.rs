@@ -130,3 +130,73 @@ fn rows_that_were_written_since_are_seen_by_those_who_may() {
     assert_eq!(rows, [["own", "1"], ["young", "9985"]]);
     assert!(bed.stats().scanned_in_blocks > before + 6000);
 }
+
+/// Joins by hash over columns have the rows of joins over the same tables row by row (behind OFFSET 0): of every kind,
+/// with keys of one and several parts, NULLs, conditions on both sides, rows with many matches, and texts of both sides.
+#[test]
+fn joins_by_columns_are_as_joins_by_rows() {
+    let mut bed = Bed::new();
+    bed.run(TABLE).unwrap();
+    bed.run(
+        "create table o (k int, k2 int, label text, v numeric(8, 2));
+         insert into o select case when i % 50 = 0 then null else i % 7000 end, i % 30,
+            case when i % 9 = 0 then null else 'label ' || i end, i * 0.25 from generate_series(1, 9000) i;
+         analyze",
+    )
+    .unwrap();
+    while bed.stats().blocks_built < 4 {
+        bed.run("select count(*) from t; select count(*) from o")
+            .unwrap();
+    }
+    let by_rows = ("(select * from t offset 0)", "(select * from o offset 0)");
+    let select = "select count(*), count(o.label), count(distinct t.x), sum(t.n), sum(o.v), min(t.x), max(o.label),
+        count(t.word)";
+    for kind in ["join", "left join", "right join", "full join"] {
+        for on in [
+            "t.a = o.k",
+            "t.few = o.k and t.c = 'c' || o.k2",
+            "t.a = o.k and t.i2 < o.k2 * 10",
+            "t.a + 1 = o.k and (t.word = 'air' or o.label like '%7')",
+            "t.few = o.k2 and t.a < 40",
+            "t.x = 'text ' || o.k",
+            "t.i8 = o.k",
+        ] {
+            let mut run = |one: &str, two: &str| {
+                let text = format!("{select} from {one} t {kind} {two} o on {on}");
+                let rows = bed.run(&text).unwrap().rows;
+                (text, rows)
+            };
+            let (text, by_columns) = run("t", "o");
+            assert_eq!(by_columns, run(by_rows.0, by_rows.1).1, "{text}");
+        }
+    }
+    for test in [
+        "exists (select from o where t.a = o.k)",
+        "not exists (select from o where t.a = o.k and o.v < t.n)",
+        "t.few in (select k2 from o where label is null)",
+        "not exists (select from o where o.k2 = t.few and o.v > 2000)",
+    ] {
+        let mut run = |table: &str, test: &str| {
+            let list = "count(*), sum(a), max(x), count(word)";
+            let text = format!("select {list} from {table} t where {test}");
+            bed.run(&text).unwrap().rows
+        };
+        let by_columns = run("t", test);
+        let test = test.replace(" o ", " (select * from o offset 0) o ");
+        assert_eq!(by_columns, run(by_rows.0, &test), "{test}");
+    }
+    // Joins upon joins, whose reader takes rows.
+    let text = "select t.x, o.label, p.label from t join o on o.k = t.a join o p on p.k = o.k2 and p.v > o.v
+        order by 1, 2, 3";
+    let by_columns = bed.run(text).unwrap().rows;
+    let text = text
+        .replace("from t", &format!("from {} t", by_rows.0))
+        .replace("join o on", &format!("join {} o on", by_rows.1))
+        .replace("join o p", &format!("join {} p", by_rows.1));
+    assert!(by_columns.len() > 1000 && by_columns == bed.run(&text).unwrap().rows);
+    // An error is that of the first row, and comes from a pair of rows that are joined alone.
+    let error = bed.run("select count(*) from t join o on t.a = o.k and 1 / (t.a - 77) < o.k2");
+    assert_eq!(error.unwrap_err().state().code(), "22012");
+    let text = "select count(*) from t join o on t.a = o.k and 1 / (t.a - 7777) < o.k2";
+    assert_eq!(bed.run(text).unwrap().rows, [["8820"]]);
+}

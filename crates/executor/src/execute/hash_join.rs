@@ -1,9 +1,16 @@
 //! Joins by hash: one side is read into a table, the other looked up in it, batch by batch.
+//!
+//! Sides that come by columns are gone through by columns (`hash_join/columnar.rs`). A batch is turned into rows where
+//! that is not possible: where a key or a condition fails, whose error has to be that of the first row, and where one row
+//! has very many candidates.
+
+mod columnar;
 
 use std::ops::Range;
 
 use types::{Charge, Result, Scratch, Value, row::integer_of};
 
+use self::columnar::Joined;
 use super::{
     BATCH_ROWS, ExecutionContext, Input, Operator, ROWS_AT_ONCE, Step,
     matches::{self, Matches, Sides},
@@ -36,6 +43,8 @@ pub(super) struct HashJoinOperator<'p> {
     /// Rows with equal keys: of the probe's batch, and of the build side; in order.
     candidates: Vec<(u32, u32)>,
     matches: Matches,
+    /// Matches of batches by columns.
+    joined: Joined,
     /// Rows of the probe's batch that are looked up at once.
     slice: usize,
     /// Keys of a row of the probe that is looked up by itself.
@@ -50,10 +59,13 @@ pub(super) struct HashJoinOperator<'p> {
 }
 
 impl<'p> HashJoinOperator<'p> {
-    pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
+    pub(super) fn new(join: &'p HashJoin, mut probe: Input<'p>, mut build: Input<'p>) -> Self {
+        probe.batch.accept_columns();
+        build.batch.accept_columns();
         let keys = join.build_keys.iter().map(Program::as_column);
         let key_columns: Option<Vec<usize>> = keys.collect();
         let has_key_columns = key_columns.is_some();
+        let probe_width = probe.batch.width();
         let hash_table = match key_columns {
             Some(keys) => TupleHashTable::with_keys_at(join.build_width, keys, &join.key_types),
             None => TupleHashTable::new(join.build_width, &join.key_types),
@@ -73,6 +85,7 @@ impl<'p> HashJoinOperator<'p> {
             keys: Vec::new(),
             candidates: Vec::new(),
             matches: Matches::default(),
+            joined: Joined::new(join, probe_width),
             slice: usize::MAX,
             row_keys: Rows::new(join.probe_keys.len()),
             goes_on: None,
@@ -88,13 +101,15 @@ impl<'p> HashJoinOperator<'p> {
             self.is_built = true;
         }
         loop {
-            self.hand_over(out);
-            if !out.is_empty() {
+            if self.hand_on(context, out)? {
                 return Ok(true);
             }
             if self.probe.more(context).await? {
                 self.look_up(context).await?;
                 continue;
+            }
+            if self.joined.hand_on(out) {
+                return Ok(true);
             }
             if self.join.kind == JoinKind::Full {
                 self.without_match(out);
@@ -104,13 +119,17 @@ impl<'p> HashJoinOperator<'p> {
     }
 
     async fn build(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
-        let mut rows = Rows::new(self.hash_table.rows.width());
+        let mut rows = Rows::new(self.hash_table.rows().width());
         let mut stay = Vec::with_capacity(BATCH_ROWS);
         let mut apart = Rows::new(match self.has_key_columns {
             true => 0,
             false => self.join.build_keys.len(),
         });
         while self.build.more(context).await? {
+            if self.add_columns(context, &mut rows).await? {
+                continue;
+            }
+            self.build.batch.columns_to_rows();
             self.scratch.reset();
             stay.clear();
             apart.clear();
@@ -138,7 +157,7 @@ impl<'p> HashJoinOperator<'p> {
         }
         self.hash_table.settle_all(rows, context).await?;
         if self.join.kind == JoinKind::Full {
-            self.matched = vec![false; self.hash_table.rows.len()];
+            self.matched = vec![false; self.hash_table.rows().len()];
         }
         Ok(())
     }
@@ -146,6 +165,13 @@ impl<'p> HashJoinOperator<'p> {
     /// Finds the matches of some rows of the probe side, or of a part of one row's candidates. If
     /// rows have many candidates, few rows are looked up at once.
     async fn look_up(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        if self.probe.batch.columns().is_some() {
+            if self.look_up_columns(context).await? {
+                return self.charge(context);
+            }
+            self.probe.batch.columns_to_rows();
+            self.probe.batch.settle(context.memory())?;
+        }
         let first = self.probe.taken;
         let slice = if self.goes_on.is_some() {
             1
@@ -170,6 +196,11 @@ impl<'p> HashJoinOperator<'p> {
             self.probe.taken = rows.end;
         }
         self.slice = matches::slice(rows.len(), found);
+        self.charge(context)
+    }
+
+    /// Charges what is kept beside the hash table.
+    fn charge(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let candidates = self.candidates.capacity() * size_of::<(u32, u32)>();
         let bytes = candidates + self.matches.bytes() + self.matched.capacity();
         self.charge.set(context.memory(), bytes)
@@ -253,7 +284,7 @@ impl<'p> HashJoinOperator<'p> {
     ) -> Result<bool> {
         let sides = Sides {
             left: &self.probe.batch,
-            right: &self.hash_table.rows,
+            right: self.hash_table.rows(),
             right_width: self.join.build_width,
         };
         let matched = &mut self.matched;
@@ -272,10 +303,20 @@ impl<'p> HashJoinOperator<'p> {
             .await
     }
 
-    fn hand_over(&mut self, out: &mut Rows) {
-        let (left, right) = (&self.probe.batch, &self.hash_table.rows);
+    /// Hands on rows of the matches that were found, if there are any; matches of a batch by columns only when they are
+    /// many.
+    fn hand_on(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        if self.probe.batch.columns().is_some() {
+            return self.hand_on_columns(context, out);
+        }
+        // Matches of batches before this one come first.
+        if self.matches.are_left() && self.joined.hand_on(out) {
+            return Ok(true);
+        }
+        let (left, right) = (&self.probe.batch, self.hash_table.rows());
         self.matches
             .hand_over(left, right, &self.join.projection, out);
+        Ok(!out.is_empty())
     }
 
     fn without_match(&mut self, out: &mut Rows) {
@@ -287,7 +328,7 @@ impl<'p> HashJoinOperator<'p> {
             .collect();
         let added = out.push_pairs(
             (&self.probe.batch, &projection.left),
-            (&self.hash_table.rows, &projection.right),
+            (self.hash_table.rows(), &projection.right),
             &pairs,
         );
         self.rest = match pairs[..added].last() {
@@ -356,6 +397,7 @@ impl Operator for HashJoinOperator<'_> {
         }
         self.candidates.clear();
         self.matches.clear();
+        self.joined.clear();
         self.goes_on = None;
         self.rest = 0;
     }

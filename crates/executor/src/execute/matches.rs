@@ -1,8 +1,6 @@
 //! The output of joins by keys: rows with equal keys for which the join's other conditions hold,
 //! and rows that have no match.
 
-use std::ops::Range;
-
 use types::{Result, Scratch};
 
 use super::{BATCH_ROWS, ExecutionContext, ROWS_AT_ONCE};
@@ -40,7 +38,7 @@ impl Matches {
     }
 
     /// Finds the matches among the candidates for some rows of the left side, which are in the
-    /// order of these rows. `matched` is called for each row of the right side that has a match.
+    /// order of these rows. The left side is not read without another condition. `matched` is called for each row of the right side that has a match.
     /// With `goes_on` the last row has further candidates, which a later call is given with that
     /// row as its first. Returns whether the last row is done: further candidates would make no
     /// difference to it.
@@ -50,14 +48,17 @@ impl Matches {
     ///
     /// # Suspension
     /// Suspends between candidates, and after them, where the task's turn is over.
-    pub(super) async fn find<'a>(
+    pub(super) async fn find<'a, P>(
         &mut self,
         (kind, residual): (JoinKind, Option<&'a Program>),
-        (rows, sides): (Range<usize>, Sides<'a>),
+        (rows, sides): (P, Sides<'a>),
         (candidates, goes_on): (&mut Vec<(u32, u32)>, bool),
         (context, scratch): (&'a ExecutionContext<'_>, &'a Scratch),
         mut matched: impl FnMut(u32),
-    ) -> Result<bool> {
+    ) -> Result<bool>
+    where
+        P: DoubleEndedIterator<Item = usize> + ExactSizeIterator + Clone,
+    {
         self.found.clear();
         self.next = 0;
         let Some(last) = rows.clone().next_back() else {
@@ -77,7 +78,6 @@ impl Matches {
         let mut both = Vec::with_capacity(sides.left.width() + sides.right_width);
         let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
         for at in rows {
-            let row = sides.left.row(at);
             let mut any = std::mem::take(&mut self.has_match);
             while let Some((_, number)) = candidates.next_if(|(of, _)| *of as usize == at) {
                 if any && is_test {
@@ -86,7 +86,7 @@ impl Matches {
                 if let Some(residual) = residual {
                     context.pause(1).await;
                     both.clear();
-                    both.extend_from_slice(row);
+                    both.extend_from_slice(sides.left.row(at));
                     both.extend_from_slice(&sides.right.row(number as usize)[..sides.right_width]);
                     if !residual.holds(&mut evaluator, &both)? {
                         continue;
@@ -112,6 +112,18 @@ impl Matches {
             }
         }
         Ok(true)
+    }
+
+    /// Returns whether matches have not been handed over.
+    pub(super) fn are_left(&self) -> bool {
+        self.next < self.found.len()
+    }
+
+    /// Returns the next matches, `most` at most, which count as handed over.
+    pub(super) fn take(&mut self, most: usize) -> &[(u32, u32)] {
+        let first = self.next;
+        self.next = self.found.len().min(first.saturating_add(most));
+        &self.found[first..self.next]
     }
 
     /// Adds rows of the next matches to `out`.

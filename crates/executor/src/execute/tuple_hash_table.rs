@@ -34,8 +34,9 @@ const SEED: u64 = 0;
 
 /// A hash table of rows by their keys, which joins, groups and set operations build and probe.
 pub(super) struct TupleHashTable {
-    /// Each row, followed by its keys if they are not among its columns.
-    pub(super) rows: Rows,
+    /// Each row, followed by its keys if they are not among its columns. Batches that borrow from them own them in
+    /// part; no row is added from then on.
+    rows: Rc<Rows>,
     /// Positions of the keys in a row.
     keys: Vec<usize>,
     types: Vec<Type>,
@@ -61,7 +62,7 @@ impl TupleHashTable {
     /// positions.
     pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
         Self {
-            rows: Rows::new(width),
+            rows: Rc::new(Rows::new(width)),
             keys,
             types: types.to_vec(),
             table: Gradual::default(),
@@ -70,6 +71,16 @@ impl TupleHashTable {
             interleaver: Interleaver::auto(),
             charge: Charge::default(),
         }
+    }
+
+    /// Returns the rows.
+    pub(super) fn rows(&self) -> &Rc<Rows> {
+        &self.rows
+    }
+
+    /// Returns the rows to be changed, which nobody else owns.
+    fn own_rows(&mut self) -> &mut Rows {
+        Rc::get_mut(&mut self.rows).expect("rows that are added to, whose owner is alone")
     }
 
     pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
@@ -83,7 +94,7 @@ impl TupleHashTable {
         hash: u64,
     ) -> Result<u32> {
         let number = u32::try_from(self.rows.len()).map_err(|_| too_many())?;
-        self.rows.push(row);
+        self.own_rows().push(row);
         self.pending.push((hash, number));
         Ok(number)
     }
@@ -93,7 +104,7 @@ impl TupleHashTable {
     /// # Errors
     /// 53200 if the statement may not hold as much.
     pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
-        self.rows.settle(memory)?;
+        self.own_rows().settle(memory)?;
         self.charge.set(memory, self.table_bytes())
     }
 
@@ -132,7 +143,7 @@ impl TupleHashTable {
         // One number stands for no row.
         let count = u32::try_from(rows.len()).ok();
         let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
-        self.rows = rows;
+        self.rows = Rc::new(rows);
         if let ([at], [ty]) = (&self.keys[..], &self.types[..])
             && is_integer(*ty)
         {
@@ -260,7 +271,10 @@ impl TupleHashTable {
     }
 
     pub(super) fn clear(&mut self) {
-        self.rows.clear();
+        match Rc::get_mut(&mut self.rows) {
+            Some(rows) => rows.clear(),
+            None => self.rows = Rc::new(Rows::new(self.rows.width())),
+        }
         self.table = Gradual::default();
         self.perfect = None;
         self.pending.clear();

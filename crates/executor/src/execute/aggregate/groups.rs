@@ -60,7 +60,7 @@ impl Groups {
 
     /// Returns the keys of the groups.
     pub(super) fn rows(&self) -> &Rows {
-        &self.keys.rows
+        self.keys.rows()
     }
 
     /// Makes room for the groups of some rows: see [`TupleHashTable::make_room`].

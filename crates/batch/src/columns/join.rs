@@ -1,0 +1,176 @@
+//! Batches by columns put together out of those of a join's sides.
+//!
+//! No value is copied but what a vector has itself: texts and the like stay where they are, and the batch owns the memory
+//! of both sides in part. A batch that is made of many others owns as much of each, which its maker bounds by
+//! [`Columns::owners`].
+
+use std::rc::Rc;
+
+use types::Value;
+
+use super::{Columns, Owner};
+use crate::{NO_ROW, Rows, Vector};
+
+/// Columns that a batch takes from another one: the number of each in the new batch, and in the other.
+pub type ColumnMap = [(usize, usize)];
+
+impl Columns {
+    /// Adds a position for each pair of a position of `left` and the number of a row of `right`. Columns are taken from
+    /// both as their maps say; a column of this batch that is in no map must never be read. The values of a missing row
+    /// ([`NO_ROW`]) are NULL.
+    ///
+    /// # Panics
+    /// If there is no such column, position or row, or some positions of this batch alone are selected.
+    pub fn append_pairs(
+        &mut self,
+        left: (&Columns, &ColumnMap),
+        right: (&Rc<Rows>, &ColumnMap),
+        pairs: &[(u32, u32)],
+    ) {
+        assert!(self.selection.is_none(), "rows behind a selection");
+        // Values that borrow from the arena of `left`, from its owners, or from the rows of `right`, count no longer
+        // than this batch owns all of these in part, which it does before it has the first of them.
+        if left.0.arena.allocated_bytes() > 0 {
+            self.owners.push(Owner::Arena(left.0.arena.clone()));
+        }
+        self.owners.extend(left.0.owners.iter().cloned());
+        if !right.1.is_empty() {
+            self.own_rows(right.0);
+        }
+        for (to, from) in left.1 {
+            let positions = pairs.iter().map(|(at, _)| *at as usize);
+            self.vectors[*to].append(&left.0.vectors[*from], positions);
+        }
+        for (to, from) in right.1 {
+            append_rows(&mut self.vectors[*to], right.0, *from, pairs);
+        }
+        self.len += pairs.len();
+    }
+
+    /// Returns how many parts of others' memory the batch owns.
+    pub fn owners(&self) -> usize {
+        self.owners.len()
+    }
+
+    fn own_rows(&mut self, rows: &Rc<Rows>) {
+        let is_same = |owner: &Owner| matches!(owner, Owner::Rows(own) if Rc::ptr_eq(own, rows));
+        if !self.owners.iter().any(is_same) {
+            self.owners.push(Owner::Rows(rows.clone()));
+        }
+    }
+}
+
+/// Appends a column's values of the right rows of pairs.
+fn append_rows(vector: &mut Vector<'static>, rows: &Rows, column: usize, pairs: &[(u32, u32)]) {
+    for (_, number) in pairs {
+        let value = match *number {
+            NO_ROW => Value::Null,
+            number => rows.row(number as usize)[column],
+        };
+        // SAFETY: the caller owns the rows in part as long as the value counts; see the header of `columns.rs`.
+        vector.push(unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(value) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use types::row::Taking;
+
+    use super::*;
+
+    fn rows() -> Rc<Rows> {
+        let mut rows = Rows::new(2);
+        for number in 0..3 {
+            let text = format!("row {number}");
+            rows.push([Value::Int4(number), Value::Text(&text)]);
+        }
+        Rc::new(rows)
+    }
+
+    /// Returns a batch of an integer and a text, which is NULL in the last row.
+    fn batch(from: i32) -> Columns {
+        let mut columns = Columns::default();
+        columns.restart(2);
+        for number in 0..4 {
+            let text = format!("left {}", from + number);
+            let mut row = columns.begin();
+            row.take(Value::Int8((from + number).into()));
+            row.take(match number {
+                3 => Value::Null,
+                _ => Value::Text(&text),
+            });
+            row.end();
+        }
+        columns
+    }
+
+    fn shown(columns: &Columns) -> Vec<String> {
+        let mut rows = Rows::new(columns.view().width());
+        columns.add_to(&mut rows);
+        rows.iter().map(|row| format!("{row:?}")).collect()
+    }
+
+    /// Pairs of several batches come out in order, also when the batches and the rows are gone, or used for others.
+    #[test]
+    fn pairs_outlive_their_sides() {
+        let mut joined = Columns::default();
+        joined.restart(3);
+        let (mut left, right) = (batch(0), rows());
+        let maps: (&ColumnMap, &ColumnMap) = (&[(0, 1), (1, 0)], &[(2, 1)]);
+        joined.append_pairs(
+            (&left, maps.0),
+            (&right, maps.1),
+            &[(0, 2), (0, 0), (3, NO_ROW)],
+        );
+        left.clear();
+        for _ in 0..4 {
+            let text = String::from("overwritten");
+            let mut row = left.begin();
+            row.take(Value::Int8(-1));
+            row.take(Value::Text(&text));
+            row.end();
+        }
+        let other = batch(10);
+        joined.append_pairs((&other, maps.0), (&right, maps.1), &[(1, 1)]);
+        let weak = Rc::downgrade(&right);
+        drop((left, right, other));
+        assert_eq!(joined.owners(), 3);
+        let expected = [
+            r#"[Text("left 0"), Int8(0), Text("row 2")]"#,
+            r#"[Text("left 0"), Int8(0), Text("row 0")]"#,
+            "[Null, Int8(3), Null]",
+            r#"[Text("left 11"), Int8(11), Text("row 1")]"#,
+        ];
+        assert_eq!(shown(&joined), expected);
+        assert!(weak.upgrade().is_some());
+        joined.clear();
+        assert!(weak.upgrade().is_none() && joined.owners() == 0);
+    }
+
+    /// A batch of pairs lends what it owns to the batch of the next join.
+    #[test]
+    fn joins_are_upon_each_other() {
+        let (left, right) = (batch(0), rows());
+        let mut lower = Columns::default();
+        lower.restart(2);
+        lower.append_pairs((&left, &[(0, 1)]), (&right, &[(1, 1)]), &[(1, 0), (2, 1)]);
+        let mut upper = Columns::default();
+        upper.restart(3);
+        let lower_map: &ColumnMap = &[(0, 0), (1, 1)];
+        upper.append_pairs((&lower, lower_map), (&right, &[(2, 0)]), &[(1, 2)]);
+        drop((left, right, lower));
+        assert_eq!(
+            shown(&upper),
+            [r#"[Text("left 2"), Text("row 1"), Int4(2)]"#]
+        );
+    }
+
+    /// Rows without a wanted column are counted all the same.
+    #[test]
+    fn pairs_without_columns_count() {
+        let mut joined = Columns::default();
+        joined.restart(0);
+        joined.append_pairs((&batch(0), &[]), (&rows(), &[]), &[(0, 0), (1, NO_ROW)]);
+        assert_eq!((joined.len(), joined.selected()), (2, 2));
+    }
+}
