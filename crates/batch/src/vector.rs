@@ -304,6 +304,23 @@ impl<'a> Vector<'a> {
         }
     }
 
+    /// Replaces the values at some positions by one value.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn set_all(&mut self, positions: &[u32], value: Value<'a>) {
+        if let (Data::Bools(list), Value::Bool(value), true) =
+            (&mut self.data, value, self.nulls.is_empty())
+        {
+            self.classes.clear();
+            positions.iter().for_each(|at| list[*at as usize] = value);
+            return;
+        }
+        for at in positions {
+            self.set(*at as usize, value);
+        }
+    }
+
     /// Replaces the value at a position, if the new one has the vector's form; returns whether it has.
     #[inline]
     fn put(&mut self, at: usize, value: Value<'a>) -> bool {

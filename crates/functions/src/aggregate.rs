@@ -138,7 +138,7 @@ enum Inner {
         count: i64,
     },
     One(Kept),
-    Numerics(Box<NumericSum>),
+    Numerics(NumericSum),
     /// Sums of numbers and of their squares.
     Squares(Box<(NumericSum, NumericSum)>),
     Text(Option<String>),
@@ -197,7 +197,7 @@ impl State {
             Inner::Bytes(Some(bytes)) => bytes.capacity(),
             Inner::Many(many) => many.values.capacity() * size_of::<Kept>() + many.bytes,
             Inner::One(value) => value.heap_bytes(),
-            Inner::Numerics(_) => size_of::<NumericSum>(),
+            Inner::Numerics(sum) => sum.heap_bytes(),
             Inner::Squares(_) => 2 * size_of::<NumericSum>(),
             Inner::Pairs(_) => size_of::<pairs::Sums>(),
             _ => 0,

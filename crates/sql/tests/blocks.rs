@@ -73,6 +73,19 @@ fn values_of_all_types_come_out_of_blocks() {
         "a, scales, big",
         "scales = 4.5 or big > 9e33 or list[2] = 3 and word is null",
     );
+    // Texts of few values, each of which is computed once.
+    assert_alike(
+        &mut bed,
+        "a, word || '!', case when length(word) > 3 then 1 / (length(word) - 3) end",
+        "(word like '%i%' or word = '' and c <> 'c4') and (c > 'c3' or word is null) is not false",
+    );
+    assert_alike(
+        &mut bed,
+        "a",
+        "c in ('c1', 'c7') and not word in ('air', '')",
+    );
+    let error = "select count(*) from t where 1 / (length(word) - 3) > 0";
+    assert_eq!(bed.run(error).unwrap_err().state().code(), "22012");
     for (condition, rows) in [
         ("a = 5000", 1),
         ("few > 100", 0),

@@ -216,8 +216,8 @@ impl<'p> HashJoinOperator<'p> {
         self.candidates.clear();
         let mut evaluator = context.evaluator(&self.scratch);
         let batch = &self.probe.batch;
-        match (self.hash_table.perfect(), &self.join.probe_keys[..]) {
-            (Some(perfect), [program]) => {
+        match (self.hash_table.integers(), &self.join.probe_keys[..]) {
+            (Some(integers), [program]) => {
                 self.keys.clear();
                 for at in rows {
                     let row = batch.row(at);
@@ -232,7 +232,7 @@ impl<'p> HashJoinOperator<'p> {
                         self.keys.push((at as u32, key));
                     }
                 }
-                perfect.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
+                integers.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
                 self.hash_table.prefetch(&self.candidates);
                 Ok(())
             }
@@ -348,34 +348,16 @@ async fn equal<'a>(
 ) -> Result<()> {
     let width = programs.len();
     let mut keys = Vec::with_capacity(looked_up.len() * width);
-    let mut hashes = Vec::with_capacity(looked_up.len());
-    let mut rows: Vec<u32> = Vec::with_capacity(looked_up.len());
     for at in looked_up.clone() {
         context.pause(1).await;
         let row = batch.row(at);
-        let first = keys.len();
         for program in programs {
             keys.push(program.run(evaluator, row)?);
         }
-        if !keys[first..].iter().any(Value::is_null) {
-            hashes.push(hash_table.hash(&keys[first..]));
-            rows.push(at as u32);
-        }
     }
-    hash_table.find_while(&hashes, |place, number| {
-        candidates.push((rows[place], number));
-        candidates.len() <= CANDIDATES_MAX
-    });
-    if candidates.len() > CANDIDATES_MAX {
-        return Ok(());
-    }
-    hash_table.prefetch(candidates);
-    candidates.retain(|(at, number)| {
-        let first = (*at as usize - looked_up.start) * width;
-        hash_table.has_keys(*number, &keys[first..first + width])
-    });
-    // The pairs come in the order of the rows, and of the matches among them.
-    candidates.sort_unstable();
+    let key = |at: u32| &keys[(at as usize - looked_up.start) * width..][..width];
+    let rows = looked_up.clone().map(|at| at as u32);
+    hash_table.find_equal(rows, key, CANDIDATES_MAX, candidates);
     Ok(())
 }
 

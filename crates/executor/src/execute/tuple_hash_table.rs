@@ -1,8 +1,8 @@
 //! Rows found by the values of their keys, for hash joins, grouping and sets.
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an
-//! equal hash are compared. If all rows are there before the first is looked up, and each has one
-//! integer as its key, the keys may lie so close together that an array does as well (`perfect_hash_table.rs`).
+//! equal hash are compared. If all rows are there before the first is looked up, and their keys are integers, a simpler
+//! table does as well (`integer_hash_table.rs`).
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use types::{
 
 use super::{
     ExecutionContext,
-    perfect_hash_table::{DenseKeys, PerfectHashTable},
+    integer_hash_table::{IntegerHashTable, RowKeys, mixed},
 };
 use batch::{NO_ROW, Rows};
 
@@ -41,8 +41,8 @@ pub(super) struct TupleHashTable {
     keys: Vec<usize>,
     types: Vec<Type>,
     table: Gradual<ChainedTable<u64, u32>>,
-    /// Array that stands in place of the table.
-    perfect: Option<PerfectHashTable>,
+    /// Table that stands in place of the other, by keys that are integers.
+    integers: Option<IntegerHashTable>,
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
@@ -66,7 +66,7 @@ impl TupleHashTable {
             keys,
             types: types.to_vec(),
             table: Gradual::default(),
-            perfect: None,
+            integers: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
             charge: Charge::default(),
@@ -87,14 +87,29 @@ impl TupleHashTable {
         hash_values(&self.types, keys, SEED)
     }
 
+    /// Adds a row that is never found by its keys; returns its number.
+    ///
+    /// # Errors
+    /// 54000 for more rows than have numbers.
+    pub(super) fn push_unindexed<'v>(
+        &mut self,
+        row: impl IntoIterator<Item = Value<'v>>,
+    ) -> Result<u32> {
+        let number = u32::try_from(self.rows.len()).ok();
+        let number = number
+            .filter(|number| *number < NO_ROW)
+            .ok_or_else(too_many)?;
+        self.own_rows().push(row);
+        Ok(number)
+    }
+
     /// Adds a row; returns its number. The row is found after [`TupleHashTable::settle`].
     pub(super) fn push<'v>(
         &mut self,
         row: impl IntoIterator<Item = Value<'v>>,
         hash: u64,
     ) -> Result<u32> {
-        let number = u32::try_from(self.rows.len()).map_err(|_| too_many())?;
-        self.own_rows().push(row);
+        let number = self.push_unindexed(row)?;
         self.pending.push((hash, number));
         Ok(number)
     }
@@ -114,8 +129,8 @@ impl TupleHashTable {
     }
 
     fn table_bytes(&self) -> usize {
-        let perfect = self.perfect.as_ref().map_or(0, PerfectHashTable::bytes);
-        self.table.bytes() + perfect + self.pending.capacity() * size_of::<(u64, u32)>()
+        let integers = self.integers.as_ref().map_or(0, IntegerHashTable::bytes);
+        self.table.bytes() + integers + self.pending.capacity() * size_of::<(u64, u32)>()
     }
 
     /// Makes room for `rows` more rows: a large table grows step by step, and other tasks have
@@ -144,27 +159,8 @@ impl TupleHashTable {
         let count = u32::try_from(rows.len()).ok();
         let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
         self.rows = Rc::new(rows);
-        if let ([at], [ty]) = (&self.keys[..], &self.types[..])
-            && is_integer(*ty)
-        {
-            let mut charge = Charge::default();
-            charge.set(
-                context.memory(),
-                self.rows.len() * PerfectHashTable::BYTES_PER_ROW,
-            )?;
-            let mut keys = DenseKeys::with_capacity(self.rows.len());
-            for row in self.rows.iter() {
-                keys.push(integer_of(row[*at]));
-                context.pause(1).await;
-            }
-            if let Some(mut filling) = keys.fill() {
-                while !filling.step(SETTLED_AT_ONCE) {
-                    context.pause(SETTLED_AT_ONCE).await;
-                }
-                self.perfect = Some(filling.finish());
-                drop(charge);
-                return self.charge(context.memory());
-            }
+        if self.has_integer_keys() {
+            return self.settle_integers(context).await;
         }
         grow(&mut self.table, self.rows.len(), context).await?;
         self.charge(context.memory())?;
@@ -180,6 +176,29 @@ impl TupleHashTable {
         self.settle()
     }
 
+    fn has_integer_keys(&self) -> bool {
+        !self.types.is_empty() && self.types.iter().all(|ty| is_integer(*ty))
+    }
+
+    async fn settle_integers(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        let mut charge = Charge::default();
+        let of_keys = self.rows.len() * RowKeys::BYTES_PER_ROW;
+        charge.set(context.memory(), of_keys)?;
+        let mut keys = RowKeys::with_capacity(self.rows.len());
+        for row in self.rows.iter() {
+            keys.push(integer_key(self.keys.iter().map(|at| row[*at])));
+            context.pause(1).await;
+        }
+        charge.set(context.memory(), of_keys + keys.table_bytes())?;
+        let mut filling = keys.fill();
+        while !filling.step(SETTLED_AT_ONCE) {
+            context.pause(SETTLED_AT_ONCE).await;
+        }
+        self.integers = Some(filling.finish());
+        drop(charge);
+        self.charge(context.memory())
+    }
+
     /// Returns the hash of a row's keys.
     fn hash_of(&self, number: u32) -> u64 {
         let row = self.rows.row(number as usize);
@@ -192,9 +211,14 @@ impl TupleHashTable {
         }
     }
 
-    /// Returns the array that stands for the table, if there is one.
-    pub(super) fn perfect(&self) -> Option<&PerfectHashTable> {
-        self.perfect.as_ref()
+    /// Returns the table by keys that are integers, if it stands in place of the other.
+    pub(super) fn integers(&self) -> Option<&IntegerHashTable> {
+        self.integers.as_ref()
+    }
+
+    /// Returns whether rows that [`TupleHashTable::integers`] finds may have other keys, since theirs are several.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.types.len() > 1
     }
 
     /// Makes all rows findable.
@@ -214,10 +238,50 @@ impl TupleHashTable {
     }
 
     /// Finds as [`TupleHashTable::find`], until `found` says that it takes no more.
-    pub(super) fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
+    fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
         if !self.table.is_empty() {
             self.table.find_while(&mut self.interleaver, hashes, found);
         }
+    }
+
+    /// Appends pairs of a number of the caller's and a row with equal keys, in order: all, or more than `most`. Keys of
+    /// which one is NULL are equal to none.
+    pub(super) fn find_equal<'k, 'v: 'k>(
+        &mut self,
+        callers: impl Iterator<Item = u32>,
+        keys: impl Fn(u32) -> &'k [Value<'v>],
+        most: usize,
+        found: &mut Vec<(u32, u32)>,
+    ) {
+        if let Some(integers) = &self.integers {
+            let key = |caller| Some((caller, integer_key(keys(caller).iter().copied())?));
+            let looked_up: Vec<(u32, i64)> = callers.filter_map(key).collect();
+            integers.find(&looked_up, most, found);
+            self.prefetch(found);
+            if self.is_mixed() && found.len() <= most {
+                found.retain(|(caller, number)| self.has_keys(*number, keys(*caller)));
+            }
+            return;
+        }
+        let (mut looked_up, mut hashes) = (Vec::new(), Vec::new());
+        for caller in callers {
+            let key = keys(caller);
+            if !key.iter().any(Value::is_null) {
+                looked_up.push(caller);
+                hashes.push(self.hash(key));
+            }
+        }
+        self.find_while(&hashes, |place, number| {
+            found.push((looked_up[place], number));
+            found.len() <= most
+        });
+        if found.len() > most {
+            return;
+        }
+        self.prefetch(found);
+        found.retain(|(caller, number)| self.has_keys(*number, keys(*caller)));
+        // The pairs come in the order of the callers, and of the matches among them.
+        found.sort_unstable();
     }
 
     /// Hands out the rows that have these keys, of which none is NULL, in about their order, after
@@ -230,8 +294,15 @@ impl TupleHashTable {
         most: usize,
         mut found: impl FnMut(u32),
     ) -> Option<u32> {
-        match &self.perfect {
-            Some(perfect) => perfect.find_some(integer_of(*keys.first()?)?, from, most, found),
+        match &self.integers {
+            Some(integers) => {
+                let key = integer_key(keys.iter().copied())?;
+                integers.find_some(key, from, most, |number| {
+                    if !self.is_mixed() || self.has_keys(number, keys) {
+                        found(number);
+                    }
+                })
+            }
             None => self.table.find_some(self.hash(keys), from, most, |number| {
                 if self.has_keys(number, keys) {
                     found(number);
@@ -276,9 +347,24 @@ impl TupleHashTable {
             None => self.rows = Rc::new(Rows::new(self.rows.width())),
         }
         self.table = Gradual::default();
-        self.perfect = None;
+        self.integers = None;
         self.pending.clear();
     }
+}
+
+/// Returns the key that stands for keys that are integers; `None` if one is NULL.
+#[inline]
+pub(super) fn integer_key<'v>(mut keys: impl ExactSizeIterator<Item = Value<'v>>) -> Option<i64> {
+    if keys.len() == 1 {
+        return integer_of(keys.next()?);
+    }
+    let mut has_all = true;
+    let key = mixed(keys.map(|key| {
+        let key = integer_of(key);
+        has_all &= key.is_some();
+        key.unwrap_or(0)
+    }));
+    has_all.then_some(key)
 }
 
 /// Grows a table step by step, if it has no room for a total of entries. See

@@ -180,7 +180,7 @@ static FLOAT_AVERAGE: Aggregate =
     Aggregate::new(start_floats, add_float, float_average).over_columns(columnar::add_floats);
 
 fn start_numerics() -> State {
-    State(Inner::Numerics(Box::default()))
+    State(Inner::Numerics(NumericSum::default()))
 }
 
 fn add_numeric(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Sums of `numeric`, exact.
 //!
 //! While it fits, the sum is an integer of 128 bits with a scale, to which numbers are added without
-//! memory. When it outgrows that, it is added to a number of any size.
+//! memory. When it outgrows that, it is added to a number of any size. What few sums need lies apart, so that the state of
+//! a group is one line of a cache.
 
 use std::cmp::Ordering;
 
@@ -13,11 +14,18 @@ pub(super) struct NumericSum {
     recent: i128,
     /// The greatest scale so far, which is that of the result.
     scale: u16,
+    pub(super) count: i64,
+    /// Number of numbers with the greatest scale.
+    of_scale: i64,
+    rare: Option<Box<Rare>>,
+}
+
+/// Parts of a sum that are rarely needed.
+#[derive(Debug, Default)]
+struct Rare {
     /// Stored form of the sum that has outgrown the recent part.
     rest: Option<Vec<u8>>,
-    pub(super) count: i64,
-    /// Counts of numbers: those with the greatest scale; NaN; the infinities.
-    of_scale: i64,
+    /// Counts of numbers that are not finite: NaN; the infinities.
     nan: i64,
     positive: i64,
     negative: i64,
@@ -87,21 +95,30 @@ impl NumericSum {
     }
 
     fn is_without_numbers(&mut self) -> bool {
-        if self.count > self.nan + self.positive + self.negative {
+        let rare = self.rare.as_deref_mut();
+        let special = rare
+            .as_ref()
+            .map_or(0, |rare| rare.nan + rare.positive + rare.negative);
+        if self.count > special {
             return false;
         }
-        (self.recent, self.scale, self.rest) = (0, 0, None);
+        (self.recent, self.scale) = (0, 0);
+        if let Some(rare) = rare {
+            rare.rest = None;
+        }
         true
     }
 
     /// Returns the counter of a number that is not finite.
     fn special(&mut self, number: Numeric<'_>) -> Option<&mut i64> {
-        if number.is_nan() {
-            return Some(&mut self.nan);
+        if !number.is_nan() && !number.is_infinite() {
+            return None;
         }
-        number.is_infinite().then_some(match number.signum() > 0 {
-            true => &mut self.positive,
-            false => &mut self.negative,
+        let rare = self.rare.get_or_insert_default();
+        Some(match (number.is_nan(), number.signum() > 0) {
+            (true, _) => &mut rare.nan,
+            (false, true) => &mut rare.positive,
+            (false, false) => &mut rare.negative,
         })
     }
 
@@ -117,36 +134,49 @@ impl NumericSum {
     fn spill(&mut self, number: Numeric<'_>, scratch: &Scratch) -> Result<()> {
         let recent = Numeric::from_i128(self.recent, self.scale, scratch)?;
         let mut sum = recent.add(number, scratch)?;
-        if let Some(rest) = &self.rest {
+        let rare = self.rare.get_or_insert_default();
+        if let Some(rest) = &rare.rest {
             sum = sum.add(Numeric::from_stored(rest)?, scratch)?;
         }
         self.scale = self.scale.max(number.scale().unwrap_or(0));
         self.recent = 0;
         let mut stored = Vec::new();
         sum.write_stored(&mut stored);
-        self.rest = Some(stored);
+        rare.rest = Some(stored);
         Ok(())
     }
 
     /// Returns the sum, with the greatest scale of all.
     pub(super) fn total<'a>(&self, scratch: &'a Scratch) -> Result<Numeric<'a>> {
-        if self.nan > 0 || (self.positive > 0 && self.negative > 0) {
+        let recent = Numeric::from_i128(self.recent, self.scale, scratch)?;
+        let Some(rare) = &self.rare else {
+            return Ok(recent);
+        };
+        if rare.nan > 0 || (rare.positive > 0 && rare.negative > 0) {
             return Ok(Numeric::NAN);
         }
-        if self.positive > 0 {
+        if rare.positive > 0 {
             return Ok(Numeric::INFINITY);
         }
-        if self.negative > 0 {
+        if rare.negative > 0 {
             return Ok(Numeric::NEGATIVE_INFINITY);
         }
-        let recent = Numeric::from_i128(self.recent, self.scale, scratch)?;
-        match &self.rest {
+        match &rare.rest {
             Some(rest) => recent.add(Numeric::from_stored(rest)?, scratch),
             None => Ok(recent),
         }
     }
 
     pub(super) fn is_finite(&self) -> bool {
-        self.nan == 0 && self.positive == 0 && self.negative == 0
+        let is_finite = |rare: &Rare| rare.nan == 0 && rare.positive == 0 && rare.negative == 0;
+        self.rare.as_deref().is_none_or(is_finite)
+    }
+
+    /// Returns the approximate bytes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let rest = |rare: &Rare| rare.rest.as_ref().map_or(0, Vec::capacity);
+        self.rare
+            .as_deref()
+            .map_or(0, |rare| size_of::<Rare>() + rest(rare))
     }
 }

@@ -17,6 +17,8 @@
 //! the batch take [`BATCH_BYTES`] at most, or are left to the caller; so is a program with more than [`REGISTERS_MAX`]
 //! registers, each of which may hold a column of values. A row waits in one place at most.
 
+mod classes;
+
 use batch::{BATCH_BYTES, Data, Vector, View};
 use types::Value;
 
@@ -272,9 +274,12 @@ impl<'a> Run<'_, 'a> {
                 self.write(to, values);
             }
             other => {
-                let values = match self.by_kernel(other) {
-                    Some(vector) => Computed::Made(vector),
-                    None => self.row_by_row(other).await?,
+                let values = match self.by_classes(other) {
+                    Some(values) => values?,
+                    None => match self.by_kernel(other) {
+                        Some(vector) => Computed::Made(vector),
+                        None => self.row_by_row(other).await?,
+                    },
                 };
                 self.write(other.to(), values);
             }
@@ -328,9 +333,21 @@ impl<'a> Run<'_, 'a> {
     /// remembered.
     fn connect(&mut self, part: Operand, to: u32, target: Label, decided: bool) {
         let part = self.read(part);
-        let is_decided = |at| matches!(part.at(at), Value::Bool(found) if found == decided);
-        let leaving = self.active_where(is_decided);
-        let unknown = self.active_where(|at| part.at(at).is_null());
+        let bools = match part {
+            Values::Vector(vector) if vector.null_marks().is_none() => match vector.data() {
+                Data::Bools(bools) => Some(bools),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (leaving, unknown) = match bools {
+            Some(bools) => (self.active_where(|at| bools[at] == decided), Vec::new()),
+            None => {
+                let is_decided = |at| matches!(part.at(at), Value::Bool(is) if is == decided);
+                let unknown = self.active_where(|at| part.at(at).is_null());
+                (self.active_where(is_decided), unknown)
+            }
+        };
         self.write_at(to, &unknown, Values::Constant(Value::Null));
         self.write_at(to, &leaving, Values::Constant(Value::Bool(decided)));
         self.set_aside(target, leaving);
@@ -365,8 +382,13 @@ impl<'a> Run<'_, 'a> {
             }
             Register::Empty => Vector::nulls(len),
         };
-        for at in positions {
-            vector.set(*at as usize, values.at(*at as usize));
+        match values {
+            Values::Constant(value) => vector.set_all(positions, value),
+            Values::Vector(values) => {
+                for at in positions {
+                    vector.set(*at as usize, values.value(*at as usize));
+                }
+            }
         }
         *register = Register::Written(Computed::Made(vector));
     }

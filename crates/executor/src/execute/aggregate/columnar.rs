@@ -8,7 +8,8 @@
 use std::ops::Range;
 
 use batch::{BATCH_ROWS, COLUMN_VALUES, Rows, Vector, View};
-use functions::{Context, GroupedRows};
+use functions::{Context, GroupedRows, State};
+use interleave::{Policy as _, Prefetching};
 use planner::{
     plan::Aggregate,
     program::{Computed, Evaluator, Program, Values},
@@ -31,6 +32,10 @@ const CLASSIFIED_MIN: usize = 32;
 
 /// Most classes of all keys together.
 const CLASSES_MAX: usize = 1024;
+
+/// Number of groups from which on their states are prefetched, and rows whose states are at once.
+const PREFETCHED_MIN: usize = 4096;
+const PREFETCHED_AT_ONCE: usize = 128;
 
 /// Fewest rows of a batch that are turned into columns, to be computed together.
 const ROWS_MIN: usize = 32;
@@ -344,6 +349,20 @@ impl ColumnsOfCall<'_, '_> {
             },
             _ => return Ok(false),
         };
-        accumulate(states, argument, rows)
+        // States of many groups lie outside of the caches.
+        if states.len() < PREFETCHED_MIN {
+            return accumulate(states, argument, rows);
+        }
+        let positions = rows.positions.chunks(PREFETCHED_AT_ONCE);
+        for (positions, groups) in positions.zip(rows.groups.chunks(PREFETCHED_AT_ONCE)) {
+            for group in groups {
+                let state = std::ptr::from_ref(&states[*group as usize]);
+                Prefetching::prefetch(state, size_of::<State>());
+            }
+            if !accumulate(states, argument, GroupedRows { positions, groups })? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

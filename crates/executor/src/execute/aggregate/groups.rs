@@ -8,7 +8,7 @@ use types::{
 };
 
 use super::{
-    super::{ExecutionContext, tuple_hash_table::TupleHashTable},
+    super::{ExecutionContext, integer_keys::IntegerKeys, tuple_hash_table::TupleHashTable},
     states::{Call, States},
 };
 use batch::Rows;
@@ -24,15 +24,15 @@ const WAITING_MAX: usize = 32;
 
 /// The groups of a grouping set, numbered in the order in which they came.
 pub(super) struct Groups {
-    /// Groups by their keys.
+    /// Keys of the groups, which are found by them unless the key is one integer.
     keys: TupleHashTable,
+    /// Groups by their keys, if the key is one integer.
+    integers: Option<IntegerKeys>,
     /// Number of keys.
     width: usize,
     /// Groups that were found lately, with the hash of their keys, by its last bits: where there
     /// are few groups, no other lookup is made.
     recent: Vec<(u64, u32)>,
-    /// Groups that were found lately, by the key itself, if it is one integer; otherwise empty.
-    recent_integers: Vec<(i64, u32)>,
     /// States of each call.
     pub(super) states: Vec<States>,
     /// Bytes that the states hold on the heap.
@@ -44,14 +44,12 @@ pub(super) struct Groups {
 impl Groups {
     /// Makes a list of no groups with keys of these types.
     pub(super) fn new(types: &[Type], calls: &[Call<'_>]) -> Self {
+        let is_one_integer = matches!(types, [ty] if is_integer(*ty));
         Self {
             keys: TupleHashTable::new(0, types),
             width: types.len(),
-            recent: vec![(0, NONE); RECENT],
-            recent_integers: match types {
-                [ty] if is_integer(*ty) => vec![(0, NONE); RECENT],
-                _ => Vec::new(),
-            },
+            recent: vec![(0, NONE); if is_one_integer { 0 } else { RECENT }],
+            integers: is_one_integer.then(IntegerKeys::new),
             states: calls.iter().map(Call::states).collect(),
             states_bytes: 0,
             charge: Charge::default(),
@@ -72,7 +70,10 @@ impl Groups {
         rows: usize,
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
-        self.keys.make_room(rows, context).await
+        match &mut self.integers {
+            Some(integers) => integers.make_room(rows, context).await,
+            None => self.keys.make_room(rows, context).await,
+        }
     }
 
     /// Finds the numbers of the groups of several rows, whose keys come one after the other; groups
@@ -91,17 +92,14 @@ impl Groups {
             self.add_only(calls)?;
             return Ok(vec![0; rows]);
         }
+        if self.integers.is_some() {
+            return self.of_integers(calls, keys);
+        }
         let keys_of = |row: usize| &keys[row * width..(row + 1) * width];
         let mut found = vec![NONE; rows];
         let mut others = Vec::new();
         let mut hashes = Vec::new();
         for (row, found) in found.iter_mut().enumerate() {
-            if let Some(place) = self.recent_integer(keys_of(row))
-                && place.1 != NONE
-            {
-                *found = place.1;
-                continue;
-            }
             let hash = self.keys.hash(keys_of(row));
             let (of, number) = self.recent[hash as usize % RECENT];
             if of == hash && number != NONE && self.keys.has_keys(number, keys_of(row)) {
@@ -124,9 +122,6 @@ impl Groups {
                 found[row] = self.find_or_add(calls, keys_of(row), hash)?;
             }
             self.recent[hash as usize % RECENT] = (hash, found[row]);
-            if let Some(place) = self.recent_integer(keys_of(row)) {
-                place.1 = found[row];
-            }
         }
         Ok(found)
     }
@@ -138,24 +133,40 @@ impl Groups {
     pub(super) fn add_only(&mut self, calls: &[Call<'_>]) -> Result<()> {
         if self.rows().is_empty() {
             let nulls = vec![Value::Null; self.width];
-            let hash = self.keys.hash(&nulls);
-            self.add(calls, &nulls, hash)?;
+            match self.integers {
+                Some(_) => drop(self.of_integers(calls, &nulls)?),
+                None => {
+                    let hash = self.keys.hash(&nulls);
+                    self.add(calls, &nulls, hash)?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Returns the place where a group is noted by its key, if that is one integer. A group noted
-    /// there before is replaced.
-    #[inline]
-    fn recent_integer(&mut self, keys: &[Value<'_>]) -> Option<&mut (i64, u32)> {
-        let key = integer_of(*keys.first()?)?;
-        // Neighbouring integers, and integers in steps, do not share a place.
-        let place = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
-        let noted = self.recent_integers.get_mut(place as usize)?;
-        if noted.0 != key {
-            *noted = (key, NONE);
+    /// Finds groups as [`Groups::of`], where the key is one integer.
+    fn of_integers(&mut self, calls: &[Call<'_>], keys: &[Value<'_>]) -> Result<Vec<u32>> {
+        let Self {
+            keys: rows,
+            integers: Some(integers),
+            states,
+            states_bytes,
+            ..
+        } = self
+        else {
+            return Ok(Vec::new());
+        };
+        for key in keys.iter().filter_map(|key| integer_of(*key)) {
+            integers.prefetch(key);
         }
-        Some(noted)
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            found.push(integers.find_or_add(integer_of(*key), || {
+                *states_bytes += begin(calls, states);
+                rows.push_unindexed([*key])
+            })?);
+        }
+        Ok(found)
     }
 
     /// Returns the number of the group with these keys; adds the group if it is missing.
@@ -176,9 +187,7 @@ impl Groups {
         if self.keys.waiting() >= WAITING_MAX {
             self.keys.settle()?;
         }
-        for (call, states) in calls.iter().zip(&mut self.states) {
-            self.states_bytes += call.begin(states);
-        }
+        self.states_bytes += begin(calls, &mut self.states);
         Ok(number)
     }
 
@@ -189,15 +198,22 @@ impl Groups {
     pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.keys.charge(memory)?;
         let lists: usize = self.states.iter().map(States::list_bytes).sum();
-        self.charge.set(memory, lists + self.states_bytes)
+        let table = self.integers.as_ref().map_or(0, IntegerKeys::bytes);
+        self.charge.set(memory, lists + self.states_bytes + table)
     }
 
     /// Forgets all groups.
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.recent.fill((0, NONE));
-        self.recent_integers.fill((0, NONE));
+        self.integers = self.integers.take().map(|_| IntegerKeys::new());
         self.states.iter_mut().for_each(States::clear);
         self.states_bytes = 0;
     }
+}
+
+/// Adds the states of a new group; returns the bytes that they hold on the heap.
+fn begin(calls: &[Call<'_>], states: &mut [States]) -> usize {
+    let each = calls.iter().zip(states);
+    each.map(|(call, states)| call.begin(states)).sum()
 }

@@ -13,7 +13,11 @@ use planner::{
 use types::{Result, Scratch, Value, row::integer_of};
 
 use super::{
-    super::{ExecutionContext, tuple_hash_table::TupleHashTable},
+    super::{
+        ExecutionContext,
+        integer_hash_table::mixed,
+        tuple_hash_table::{TupleHashTable, integer_key},
+    },
     CANDIDATES_MAX, HashJoinOperator, matches,
 };
 
@@ -312,43 +316,35 @@ fn candidates(
     integers: &mut Vec<(u32, i64)>,
     found: &mut Vec<(u32, u32)>,
 ) {
-    if let (Some(perfect), [key]) = (hash_table.perfect(), keys) {
+    if let Some(table) = hash_table.integers() {
         integers.clear();
-        integer_keys(key.values(), positions, integers);
-        perfect.find(integers, CANDIDATES_MAX, found);
+        match keys {
+            [key] => integer_keys(key.values(), positions, integers),
+            keys => mixed_keys(keys, positions, integers),
+        }
+        table.find(integers, CANDIDATES_MAX, found);
         hash_table.prefetch(found);
+        if hash_table.is_mixed() && found.len() <= CANDIDATES_MAX {
+            let mut of_pair = Vec::with_capacity(keys.len());
+            found.retain(|(at, number)| {
+                of_pair.clear();
+                of_pair.extend(keys.iter().map(|key| key.values().at(*at as usize)));
+                hash_table.has_keys(*number, &of_pair)
+            });
+        }
         return;
     }
     let width = keys.len();
     let mut values: Vec<Value<'_>> = Vec::with_capacity(positions.len() * width);
-    let mut hashes = Vec::with_capacity(positions.len());
-    let mut looked_up = Vec::with_capacity(positions.len());
     for at in positions {
-        let first = values.len();
         values.extend(keys.iter().map(|key| key.values().at(*at as usize)));
-        if values[first..].iter().any(Value::is_null) {
-            values.truncate(first);
-            continue;
-        }
-        hashes.push(hash_table.hash(&values[first..]));
-        looked_up.push(*at);
     }
-    hash_table.find_while(&hashes, |place, number| {
-        found.push((place as u32, number));
-        found.len() <= CANDIDATES_MAX
-    });
-    if found.len() > CANDIDATES_MAX {
-        return;
-    }
-    hash_table.prefetch(found);
-    found.retain(|(place, number)| {
-        let first = *place as usize * width;
-        hash_table.has_keys(*number, &values[first..first + width])
-    });
-    found.sort_unstable();
+    let places = 0..positions.len() as u32;
+    let key = |place: u32| &values[place as usize * width..][..width];
+    hash_table.find_equal(places, key, CANDIDATES_MAX, found);
     found
         .iter_mut()
-        .for_each(|(place, _)| *place = looked_up[*place as usize]);
+        .for_each(|(place, _)| *place = positions[*place as usize]);
 }
 
 /// Appends the positions whose key is not NULL, with their keys.
@@ -360,5 +356,29 @@ fn integer_keys(values: Values<'_, '_>, positions: &[u32], keys: &mut Vec<(u32, 
         return;
     }
     let key = |at: &u32| Some((*at, integer_of(values.at(*at as usize))?));
+    keys.extend(positions.iter().filter_map(key));
+}
+
+/// Appends the positions of which no key is NULL, with the key that stands for all.
+fn mixed_keys(all: &[Computed<'_>], positions: &[u32], keys: &mut Vec<(u32, i64)>) {
+    let mut lists = Vec::with_capacity(all.len());
+    for key in all {
+        match key.values() {
+            Values::Vector(vector) if vector.null_marks().is_none() => match vector.data() {
+                Data::Integers(_, list) => lists.push(&list[..]),
+                _ => break,
+            },
+            _ => break,
+        }
+    }
+    if lists.len() == all.len() {
+        let key = |at: &u32| (*at, mixed(lists.iter().map(|list| list[*at as usize])));
+        keys.extend(positions.iter().map(key));
+        return;
+    }
+    let key = |at: &u32| {
+        let values = all.iter().map(|key| key.values().at(*at as usize));
+        Some((*at, integer_key(values)?))
+    };
     keys.extend(positions.iter().filter_map(key));
 }
