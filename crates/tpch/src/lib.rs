@@ -1,17 +1,18 @@
-//! TPC-H: its tables and its 22 queries, on servers beside each other.
+//! TPC-H: its tables and its 22 queries, on servers and DuckDB beside each other.
 //!
-//! The crate knows the tables, their rows, the queries and how their answers are compared. It never opens a database:
-//! servers are other processes, which crate `servers` starts and reaches.
+//! The crate knows the tables, their rows, the queries and their answers. It never opens a database: systems are other
+//! processes, which crate `servers` starts and reaches.
 //!
 //! | subject | where |
 //! | --- | --- |
 //! | tables and their rows, by the crate `tpchgen` | `tables.rs` |
 //! | queries | `queries.rs`, `queries/` |
-//! | answers, and what makes two of them equal | `answer.rs` |
+//! | systems: servers, and DuckDB's program | `system.rs` |
+//! | known answers | `answer.rs` |
 //! | results | `report.rs` |
 //!
 //! Rules:
-//! - all servers run in each repeat, one after another, in an order that rotates; while one is measured the others are
+//! - all systems run in each repeat, one after another, in an order that rotates; while one is measured the others are
 //!   idle;
 //! - each answer is compared with PostgreSQL's where that is known for the scale (`answers/`), and otherwise with the
 //!   first one that came;
@@ -22,17 +23,22 @@
 mod answer;
 mod queries;
 mod report;
+mod system;
 mod tables;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bench::measure::Spread;
 use commands::{Error, Result, progress::Progress};
 use serde::Serialize;
-use servers::{Server, failed};
+use servers::Answer;
 
-use self::answer::Answer;
-pub use self::{queries::QUERIES, report::report};
+use self::system::Run;
+pub use self::{
+    queries::QUERIES,
+    report::report,
+    system::{OnDuckDb, OnServer, System},
+};
 
 /// Settings of the measurement.
 #[derive(Clone, Debug)]
@@ -45,8 +51,6 @@ pub struct Settings {
     pub repeats: u32,
     /// Time that a query may take.
     pub time_limit: Duration,
-    /// Statements that each connection begins with, such as settings.
-    pub begin: Vec<String>,
     /// Whether the tables stay.
     pub keep: bool,
 }
@@ -93,13 +97,13 @@ pub struct Summary {
     pub scale: f64,
     /// Number of the query.
     pub query: u8,
-    /// Name of the server.
+    /// Name of the system.
     pub server: String,
     /// Milliseconds from the query's message to its last row.
     pub milliseconds: Spread,
-    /// Time of the first server as a multiple of this one's, in the same repeat: above 1, this one is faster.
+    /// Time of the first system as a multiple of this one's, in the same repeat: above 1, this one is faster.
     pub speed_ratio: Spread,
-    /// Processor time that the server took, in milliseconds; `None` where its processes cannot be looked at.
+    /// Processor time that the system took, in milliseconds; `None` where its processes cannot be looked at.
     pub server_cpu_ms: Option<f64>,
     /// Number of rows of the answer.
     pub rows: usize,
@@ -112,115 +116,75 @@ pub struct Summary {
     pub violations: Vec<String>,
 }
 
-/// One run of a query.
-#[derive(Clone, Debug)]
-struct Run {
-    time: Duration,
-    cpu: Option<Duration>,
-    /// Answer; `None` if the query did not end in time.
-    answer: Option<Answer>,
-}
-
-/// Loads the tables into each server, measures the queries, and drops the tables again.
+/// Loads the tables into each system, measures the queries, and drops the tables again.
 ///
 /// # Errors
-/// [`Error::Input`] for settings that are out of range; [`Error::Run`] when a server refuses a statement or goes away.
+/// [`Error::Input`] for settings that are out of range; [`Error::Run`] when a system refuses a statement or goes away.
 /// A different answer is no error: the summary then has `verified` unset.
 pub fn measure(
     settings: &Settings,
-    servers: &[Server],
+    systems: &mut [Box<dyn System>],
     progress: &Progress,
 ) -> Result<Vec<Summary>> {
     settings.check()?;
-    if servers.is_empty() {
+    if systems.is_empty() {
         return Err(Error::input("there is no server to measure"));
     }
     let mut loaded = 0;
-    let measured = load(settings, servers, progress, &mut loaded)
-        .and_then(|()| measure_loaded(settings, servers, progress));
+    let measured = load(settings, systems, progress, &mut loaded)
+        .and_then(|()| measure_loaded(settings, systems, progress));
     let dropped = match settings.keep {
         true => Ok(()),
-        false => servers[..loaded].iter().try_for_each(unload),
+        false => {
+            let mut loaded = systems[..loaded].iter_mut();
+            loaded.try_for_each(|system| system.unload())
+        }
     };
     let measured = measured?;
     dropped.map(|()| measured)
 }
 
-/// Loads the tables into the servers one after another, and counts those that have them in `loaded`.
+/// Loads the tables into the systems one after another, and counts those that have them in `loaded`.
 fn load(
     settings: &Settings,
-    servers: &[Server],
+    systems: &mut [Box<dyn System>],
     progress: &Progress,
     loaded: &mut usize,
 ) -> Result<()> {
-    for server in servers {
+    for system in systems {
         let rows = tables::rows_about(settings.scale);
-        let step = progress.step(format!("loading {}", server.name()), rows);
-        let mut client = server.connect()?;
-        let says = |error| server.says(&error);
-        tables::create(&mut client).map_err(says)?;
+        let step = progress.step(format!("loading {}", system.name()), rows);
+        system.create()?;
         *loaded += 1;
-        tables::fill(&mut client, settings.scale, &step).map_err(says)?;
+        system.fill(settings.scale, &step)?;
     }
     Ok(())
 }
 
-fn unload(server: &Server) -> Result<()> {
-    let mut client = server.connect()?;
-    tables::unload(&mut client).map_err(|error| server.says(&error))
-}
-
 fn measure_loaded(
     settings: &Settings,
-    servers: &[Server],
+    systems: &mut [Box<dyn System>],
     progress: &Progress,
 ) -> Result<Vec<Summary>> {
     let mut summaries = Vec::new();
     for query in &settings.queries {
         let repeats = u64::from(settings.repeats);
-        let step = progress.step(format!("query {query}"), repeats * servers.len() as u64);
+        let step = progress.step(format!("query {query}"), repeats * systems.len() as u64);
         let text = queries::text(*query, settings.scale);
-        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); servers.len()];
+        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); systems.len()];
         for repeat in 0..settings.repeats as usize {
-            for turn in 0..servers.len() {
-                let at = (repeat + turn) % servers.len();
-                let run = run(settings, &servers[at], &text);
-                let said = |error| servers[at].says(&error);
-                runs[at].push(run.map_err(said)?);
+            for turn in 0..systems.len() {
+                let at = (repeat + turn) % systems.len();
+                runs[at].push(systems[at].run(&text, settings.time_limit)?);
                 step.advance(1);
             }
         }
-        let all = servers.iter().zip(&runs);
+        let all = systems.iter().zip(&runs);
         summaries.extend(
-            all.map(|(server, own)| summarised(settings, *query, server.name(), own, &runs[0])),
+            all.map(|(system, own)| summarised(settings, *query, system.name(), own, &runs[0])),
         );
     }
     Ok(summaries)
-}
-
-/// Runs a query once, on a connection of its own.
-fn run(settings: &Settings, server: &Server, text: &str) -> Result<Run> {
-    let mut client = server.connect()?;
-    let limit = settings.time_limit.as_millis();
-    let limit = format!("set statement_timeout = {limit}");
-    client.batch_execute(&limit).map_err(failed)?;
-    for statement in &settings.begin {
-        client.batch_execute(statement).map_err(failed)?;
-    }
-    let cpu = server.cpu_taken();
-    let begin = Instant::now();
-    let messages = client.simple_query(text);
-    let time = begin.elapsed();
-    let cpu = server
-        .cpu_taken()
-        .zip(cpu)
-        .map(|(after, before)| after - before);
-    let answer = match messages {
-        Ok(messages) => Some(Answer::of(&messages)),
-        Err(error) if error.code() == Some(&postgres::error::SqlState::QUERY_CANCELED) => None,
-        Err(error) => return Err(failed(error)),
-    };
-    Ok(Run { time, cpu, answer })
 }
 
 fn summarised(
@@ -265,7 +229,7 @@ fn summarised(
     }
 }
 
-/// Returns the geometric mean of the speeds of a server relative to the first one, over queries that ended on both.
+/// Returns the geometric mean of the speeds of a system relative to the first one, over queries that ended on both.
 fn geometric_mean(results: &[Summary], server: &str) -> Option<f64> {
     let first = results.first()?.server.as_str();
     let ended = |query: u8| {

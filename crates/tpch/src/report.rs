@@ -7,8 +7,8 @@ use bench::report::{Format, csv, json, table};
 use commands::Result;
 
 const LEGEND: &str = "\
-Medians over the repeats. ms: from a query's message to its last row. speed x: the first server's time as a
-multiple of this one's. cpu: milliseconds of processor time that the server took. ok: all answers were equal.
+Medians over the repeats. ms: from a query's message to its last row. speed x: the first system's time as a
+multiple of this one's. cpu: milliseconds of processor time that the system took. ok: all answers were equal.
 ";
 
 /// Returns the results in `format`, with a newline at the end.

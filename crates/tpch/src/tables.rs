@@ -2,12 +2,10 @@
 
 use std::{
     fmt::Display,
-    io::{self, Write as _},
+    io::{self, Write},
 };
 
-use commands::{Result, progress::Step};
-use postgres::Client;
-use servers::failed;
+use commands::{Error, Result, progress::Step};
 use tpchgen::{
     csv::{
         CustomerCsv, LineItemCsv, NationCsv, OrderCsv, PartCsv, PartSuppCsv, RegionCsv, SupplierCsv,
@@ -21,7 +19,8 @@ use tpchgen::{
 /// Bytes of rows that are sent together.
 const SENT_BYTES: usize = 256 << 10;
 
-const TABLES: &str = "\
+/// Statements that make the tables.
+pub(crate) const TABLES: &str = "\
 create table region (
     r_regionkey int primary key, r_name char(25) not null, r_comment varchar(152) not null);
 create table nation (
@@ -59,7 +58,8 @@ create table lineitem (
     l_comment varchar(44) not null,
     primary key (l_orderkey, l_linenumber))";
 
-const DROPS: &str =
+/// Statement that drops the tables.
+pub(crate) const DROPS: &str =
     "drop table region, nation, part, supplier, partsupp, customer, orders, lineitem";
 
 /// Returns the number of rows that all tables have together, about.
@@ -67,97 +67,61 @@ pub(crate) fn rows_about(scale: f64) -> u64 {
     (scale * 8_661_245.0) as u64
 }
 
-/// Makes the tables, all of them or none.
-///
-/// # Errors
-/// Errors of the server: the tables must not exist.
-pub(crate) fn create(client: &mut Client) -> Result<()> {
-    client.batch_execute(TABLES).map_err(failed)
+/// Tables on their way into a system.
+pub(crate) trait Sink {
+    /// Fills a table; each row is a line of CSV.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    fn table(&mut self, table: &str, rows: impl Iterator<Item = impl Display>) -> Result<()>;
 }
 
 /// Fills the tables.
 ///
 /// # Errors
-/// Errors of the server.
-pub(crate) fn fill(client: &mut Client, scale: f64, step: &Step) -> Result<()> {
-    let mut loading = Loading { client, step };
-    loading.rows(
-        "region",
-        RegionGenerator::new(scale, 1, 1).iter().map(RegionCsv::new),
-    )?;
-    loading.rows(
-        "nation",
-        NationGenerator::new(scale, 1, 1).iter().map(NationCsv::new),
-    )?;
-    loading.rows(
-        "part",
-        PartGenerator::new(scale, 1, 1).iter().map(PartCsv::new),
-    )?;
-    loading.rows(
-        "supplier",
-        SupplierGenerator::new(scale, 1, 1)
-            .iter()
-            .map(SupplierCsv::new),
-    )?;
-    loading.rows(
-        "partsupp",
-        PartSuppGenerator::new(scale, 1, 1)
-            .iter()
-            .map(PartSuppCsv::new),
-    )?;
-    loading.rows(
-        "customer",
-        CustomerGenerator::new(scale, 1, 1)
-            .iter()
-            .map(CustomerCsv::new),
-    )?;
-    loading.rows(
-        "orders",
-        OrderGenerator::new(scale, 1, 1).iter().map(OrderCsv::new),
-    )?;
-    loading.rows(
-        "lineitem",
-        LineItemGenerator::new(scale, 1, 1)
-            .iter()
-            .map(LineItemCsv::new),
-    )?;
-    // Vacuumed as well, as a table that has been there for a while.
-    client.batch_execute("vacuum analyze").map_err(failed)
+/// Errors of the system.
+pub(crate) fn fill(into: &mut impl Sink, scale: f64) -> Result<()> {
+    let regions = RegionGenerator::new(scale, 1, 1);
+    into.table("region", regions.iter().map(RegionCsv::new))?;
+    let nations = NationGenerator::new(scale, 1, 1);
+    into.table("nation", nations.iter().map(NationCsv::new))?;
+    let parts = PartGenerator::new(scale, 1, 1);
+    into.table("part", parts.iter().map(PartCsv::new))?;
+    let suppliers = SupplierGenerator::new(scale, 1, 1);
+    into.table("supplier", suppliers.iter().map(SupplierCsv::new))?;
+    let supplies = PartSuppGenerator::new(scale, 1, 1);
+    into.table("partsupp", supplies.iter().map(PartSuppCsv::new))?;
+    let customers = CustomerGenerator::new(scale, 1, 1);
+    into.table("customer", customers.iter().map(CustomerCsv::new))?;
+    let orders = OrderGenerator::new(scale, 1, 1);
+    into.table("orders", orders.iter().map(OrderCsv::new))?;
+    let lines = LineItemGenerator::new(scale, 1, 1);
+    into.table("lineitem", lines.iter().map(LineItemCsv::new))
 }
 
-/// Drops the tables.
+/// Writes rows as lines, and counts them in `step`.
 ///
 /// # Errors
-/// Errors of the server.
-pub(crate) fn unload(client: &mut Client) -> Result<()> {
-    client.batch_execute(DROPS).map_err(failed)
-}
-
-struct Loading<'l> {
-    client: &'l mut Client,
-    step: &'l Step,
-}
-
-impl Loading<'_> {
-    fn rows(&mut self, table: &str, rows: impl Iterator<Item = impl Display>) -> Result<()> {
-        let copy = format!("copy {table} from stdin (format csv)");
-        let mut writer = self.client.copy_in(&copy).map_err(failed)?;
-        let mut bytes = Vec::with_capacity(2 * SENT_BYTES);
-        let sent = |error: io::Error| commands::Error::run(format!("cannot send rows: {error}"));
-        let mut count = 0;
-        for row in rows {
-            writeln!(bytes, "{row}").map_err(sent)?;
-            count += 1;
-            if bytes.len() >= SENT_BYTES {
-                writer.write_all(&bytes).map_err(sent)?;
-                bytes.clear();
-                self.step.advance(count);
-                count = 0;
-            }
+/// [`Error::Run`] if `writer` takes them not.
+pub(crate) fn write(
+    writer: &mut impl Write,
+    rows: impl Iterator<Item = impl Display>,
+    step: &Step,
+) -> Result<()> {
+    let sent = |error: io::Error| Error::run(format!("cannot send rows: {error}"));
+    let mut bytes = Vec::with_capacity(2 * SENT_BYTES);
+    let mut count = 0;
+    for row in rows {
+        writeln!(bytes, "{row}").map_err(sent)?;
+        count += 1;
+        if bytes.len() >= SENT_BYTES {
+            writer.write_all(&bytes).map_err(sent)?;
+            bytes.clear();
+            step.advance(count);
+            count = 0;
         }
-        writer.write_all(&bytes).map_err(sent)?;
-        writer.finish().map_err(failed)?;
-        self.step.advance(count);
-        Ok(())
     }
+    writer.write_all(&bytes).map_err(sent)?;
+    step.advance(count);
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The servers that a benchmark measures: running ones, and those that it starts.
 
-use std::path::PathBuf;
+use std::{num::NonZero, path::PathBuf};
 
 use commands::{Place, Result};
 use servers::{Launched, Server, start_postgres, start_weft};
@@ -37,6 +37,8 @@ pub(crate) struct Running {
     _launched: Vec<Launched>,
     _place: Option<Place>,
     pub(crate) servers: Vec<Server>,
+    /// Directory of the databases; it exists if a server was started, or `is_beside` set.
+    pub(crate) directory: PathBuf,
 }
 
 impl Targets {
@@ -45,10 +47,19 @@ impl Targets {
     /// # Errors
     /// Fails if one of them does not come up, or if the text of a running one has not its form.
     pub(crate) fn launch(&self, benchmark: &str) -> Result<Running> {
+        self.launch_beside(benchmark, false)
+    }
+
+    /// Starts the servers as [`launch`](Self::launch) does. `is_beside` says that the benchmark starts another program,
+    /// whose database will be in the directory of the servers' databases.
+    ///
+    /// # Errors
+    /// Fails as [`launch`](Self::launch) does.
+    pub(crate) fn launch_beside(&self, benchmark: &str, is_beside: bool) -> Result<Running> {
         let process = std::process::id();
         let own = || std::env::temp_dir().join(format!("weft-bench-{benchmark}-{process}"));
         let directory = self.data_dir.clone().unwrap_or_else(own);
-        let is_any_started = self.server.is_empty() || self.postgres.is_some();
+        let is_any_started = self.server.is_empty() || self.postgres.is_some() || is_beside;
         let place = is_any_started
             .then(|| Place::make(&directory))
             .transpose()?;
@@ -71,6 +82,13 @@ impl Targets {
             _launched: launched,
             _place: place,
             servers,
+            directory,
         })
+    }
+
+    /// Returns the number of worker threads that a Weft that is started has.
+    pub(crate) fn workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.workers.map_or_else(cores, usize::from)
     }
 }

@@ -1,10 +1,11 @@
 //! `weft-bench tpch`: the queries of TPC-H, on servers beside each other.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use commands::number::parse_seconds;
 use commands::progress::Progress;
-use tpch::{QUERIES, Settings, check_scale, measure, report};
+use servers::DuckDb;
+use tpch::{OnDuckDb, OnServer, QUERIES, Settings, System, check_scale, measure, report};
 
 use crate::series::Series;
 use crate::targets::Targets;
@@ -13,18 +14,26 @@ const EXAMPLES: &str = "\
 Examples:
   All queries over a gigabyte, beside the PostgreSQL that is installed:
     weft-bench tpch --scale 1 --postgres
+  Beside DuckDB, with one thread each:
+    weft-bench tpch --scale 1 --workers 1 --duckdb duckdb
   Two queries on a server that runs:
     weft-bench tpch --scale 0.1 --queries 1,6 --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft'";
 
-/// Measures the 22 queries of TPC-H: Weft, PostgreSQL and others, in turns.
+/// Measures the 22 queries of TPC-H: Weft, PostgreSQL, DuckDB and others, in turns.
 ///
-/// Every server gets the same rows and the same queries, with the parameters by which implementations are validated,
+/// Every system gets the same tables, the same rows and the same queries, with the parameters by which implementations are validated,
 /// and all answers are compared. Without --server, Weft is started as `weft serve`, durable, in a directory of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,
+
+    /// Measure DuckDB too, by its command-line program at this path: on a file of its own, in one session, with as many
+    /// threads as Weft has workers. A time is that from the statement's text on the program's standard input to its
+    /// last row on the standard output, as with servers.
+    #[arg(long, value_name = "PROGRAM")]
+    duckdb: Option<PathBuf>,
 
     /// Scale factor: 1 has 8.7 million rows, a gigabyte of text.
     #[arg(long, value_name = "S", default_value = "1", value_parser = parse_scale)]
@@ -38,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value = "60", value_parser = parse_seconds)]
     time_limit: f64,
 
-    /// A statement that each connection begins with, such as a setting; may be given several times.
+    /// A statement that each connection to a server begins with, such as a setting; may be given several times.
     #[arg(long, value_name = "SQL")]
     begin: Vec<String>,
 
@@ -58,7 +67,20 @@ fn parse_scale(text: &str) -> commands::Result<f64> {
 
 impl Arguments {
     pub(crate) fn run(self) -> commands::Result<()> {
-        let running = self.targets.launch("tpch")?;
+        let running = self.targets.launch_beside("tpch", self.duckdb.is_some())?;
+        let begin = &self.begin;
+        let systems = running.servers.iter().map(|server| OnServer {
+            server: server.clone(),
+            begin: begin.clone(),
+        });
+        let mut systems: Vec<Box<dyn System>> = systems
+            .map(|server| -> Box<dyn System> { Box::new(server) })
+            .collect();
+        if let Some(program) = &self.duckdb {
+            let directory = running.directory.join("duckdb");
+            let duckdb = DuckDb::start(program, self.targets.workers(), &directory)?;
+            systems.push(Box::new(OnDuckDb(duckdb)));
+        }
         let settings = Settings {
             scale: self.scale,
             queries: match self.queries.is_empty() {
@@ -67,10 +89,9 @@ impl Arguments {
             },
             repeats: self.series.repeats,
             time_limit: Duration::from_secs_f64(self.time_limit),
-            begin: self.begin,
             keep: self.keep,
         };
-        let results = measure(&settings, &running.servers, &Progress::stderr())?;
+        let results = measure(&settings, &mut systems, &Progress::stderr())?;
         commands::write_results(&report(self.series.format, &results)?)?;
         let wrong = results
             .iter()

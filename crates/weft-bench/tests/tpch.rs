@@ -3,6 +3,8 @@
 #[path = "common/weft.rs"]
 mod weft;
 
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
 use assert_cmd::Command;
 use predicates::{prelude::PredicateBooleanExt as _, str::contains};
 
@@ -42,11 +44,49 @@ fn a_query_that_takes_too_long_is_told() {
     output.success().stdout(contains("> "));
 }
 
+/// Writes a program that takes the place of DuckDB's: it looks for the files of rows, and answers query 6 with
+/// `answer`.
+fn program(path: &Path, answer: &str) {
+    let text = format!(
+        r#"#!/bin/sh
+while read -r line; do
+  case "$line" in
+    .print*) printf '%s\n' "${{line#.print }}" ;;
+    copy*) file="${{line#*\'}}"; [ -s "${{file%%\'*}}" ] || {{ echo "no rows: $line" >&2; exit 1; }} ;;
+    *"as revenue"*) printf '{answer}\036' ;;
+  esac
+done
+"#
+    );
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn duckdb_gets_the_same_rows_and_its_answers_are_compared() {
+    weft::build();
+    let place = tempfile::tempdir().unwrap();
+    let duckdb = place.path().join("duckdb");
+    let run = || {
+        let mut command = tpch("--scale 0.01 --queries 6 --repeats 1 --format csv --duckdb");
+        command.arg(&duckdb).arg("--data-dir");
+        command.arg(place.path().join("database")).assert()
+    };
+    program(&duckdb, "1193053.2253");
+    let right = contains(",6,weft,").and(contains(",6,duckdb,"));
+    run().success().stdout(right);
+    program(&duckdb, "1193053.2453");
+    let told = "query 6 on duckdb";
+    run().code(1).stderr(contains(told));
+    fs::remove_file(&duckdb).unwrap();
+    run().code(2).stderr(contains("program of DuckDB"));
+}
+
 #[test]
 fn help_names_its_arguments() {
     let mut command = tpch("--help");
     let output = command.assert().success();
-    output.stdout(contains("--scale").and(contains("--queries")));
+    output.stdout(contains("--scale").and(contains("--duckdb")));
 }
 
 #[test]
