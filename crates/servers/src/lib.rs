@@ -28,5 +28,5 @@ pub use self::{
     launch::{Launched, spawn_weft, start_postgres, start_weft},
     rows::Rows,
     server::Server,
-    workload::{Client, Done, Workload, failed, is_retryable, level},
+    workload::{Client, Done, Workload, complete, failed, is_retryable, level},
 };

@@ -70,6 +70,22 @@ pub enum Done {
     Wrong(String),
 }
 
+/// Runs the transaction that a client has drawn until it ends without a conflict, and returns the answer and the number of
+/// attempts that were aborted.
+///
+/// # Errors
+/// [`Error::Run`] when an attempt fails for another reason.
+pub fn complete(client: &mut dyn Client) -> Result<(Done, u64)> {
+    let mut aborts = 0;
+    loop {
+        match client.attempt() {
+            Ok(done) => return Ok((done, aborts)),
+            Err(error) if is_retryable(&error) => aborts += 1,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
 /// Tells whether a transaction that fails with `error` may be run again: it was in conflict with
 /// others.
 pub fn is_retryable(error: &postgres::Error) -> bool {

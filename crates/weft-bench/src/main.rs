@@ -1,8 +1,8 @@
 //! The `weft-bench` command: measures the engine, servers that speak PostgreSQL's protocol, and the
 //! machine that they run on.
 //!
-//! The command reads its arguments, calls the libraries `bench`, `applications`, `wire`, `tpch` and
-//! `experiments`, and writes their results: results to standard output, everything else to standard
+//! The command reads its arguments, calls the libraries `bench`, `applications`, `wire`, `tpch`, `ch`
+//! and `experiments`, and writes their results: results to standard output, everything else to standard
 //! error. Exit codes: 0 for success, 1 when something failed, 2 when the request was wrong.
 
 use std::{path::Path, process::ExitCode};
@@ -11,6 +11,7 @@ use clap::Parser;
 
 mod application;
 mod beyond_memory;
+mod ch;
 mod cold;
 mod crash;
 mod execution;
@@ -22,6 +23,7 @@ mod limits;
 mod paper;
 mod program;
 mod recovery;
+mod scale;
 mod series;
 mod smallbank;
 mod targets;
@@ -55,6 +57,7 @@ enum Command {
     Join(Box<join::Arguments>),
     Paper(paper::Arguments),
     Tpch(Box<tpch::Arguments>),
+    Ch(Box<ch::Arguments>),
     Wire(Box<wire::Arguments>),
     WireCrash(wire_crash::Arguments),
     Fairness(fairness::Arguments),
@@ -77,6 +80,7 @@ impl Command {
             Self::Join(arguments) => arguments.run(),
             Self::Paper(arguments) => arguments.run(),
             Self::Tpch(arguments) => arguments.run(),
+            Self::Ch(arguments) => arguments.run(),
             Self::Wire(arguments) => arguments.run(),
             Self::WireCrash(arguments) => arguments.run(),
             Self::Fairness(arguments) => arguments.run(),

@@ -1,9 +1,9 @@
 //! `weft-bench tpcc`: orders, payments and deliveries of a wholesale supplier.
 
-use applications::tpcc::{Home, LOAD, Mix, Scale, Settings};
-use commands::number::parse_count;
+use applications::tpcc::{Home, LOAD, Mix, Settings};
 
 use crate::application::Clients;
+use crate::scale::Scale;
 
 const EXAMPLES: &str = "\
 Mixes:
@@ -56,15 +56,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     suppliers: u32,
 
-    /// Items, and stock records of each warehouse; fewer than the specification's for a
-    /// quick look.
-    #[arg(long, value_name = "N", default_value = "100k", value_parser = parse_count)]
-    items: u64,
-
-    /// Customers of each district, and orders that they have placed; fewer than the
-    /// specification's for a quick look.
-    #[arg(long, value_name = "N", default_value = "3000", value_parser = clap::value_parser!(u16).range(1..))]
-    customers: u16,
+    #[command(flatten)]
+    scale: Scale,
 
     #[command(flatten)]
     clients: Clients,
@@ -73,11 +66,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
-            scale: Scale {
-                items: u32::try_from(self.items).unwrap_or(u32::MAX),
-                customers: self.customers,
-                ..Scale::default()
-            },
+            scale: self.scale.numbers(),
             home: self.home,
             suppliers: self.suppliers,
             ..Settings::standard(self.mix, self.warehouses)

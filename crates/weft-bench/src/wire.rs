@@ -8,6 +8,7 @@ use commands::number::{parse_count, parse_seconds};
 use commands::progress::Progress;
 use wire::{Kind, Protocol, Settings, measure, report};
 
+use crate::scale::Scale;
 use crate::series::Series;
 use crate::targets::Targets;
 
@@ -90,15 +91,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..))]
     warehouses: u16,
 
-    /// Items of TPC-C, and stock records of each warehouse; fewer than the specification's
-    /// for a quick look.
-    #[arg(long, value_name = "N", default_value = "100k", value_parser = parse_count)]
-    items: u64,
-
-    /// Customers of each of TPC-C's districts; fewer than the specification's for a quick
-    /// look.
-    #[arg(long, value_name = "N", default_value = "3000", value_parser = clap::value_parser!(u16).range(1..))]
-    customers: u16,
+    #[command(flatten)]
+    tpcc: Scale,
 
     /// Rows of the table that is scanned and joined.
     #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
@@ -144,11 +138,7 @@ impl Arguments {
             repeats: self.series.repeats,
             scale: self.scale,
             tpcc: tpcc::Settings {
-                scale: tpcc::Scale {
-                    items: u32::try_from(self.items).unwrap_or(u32::MAX),
-                    customers: self.customers,
-                    ..tpcc::Scale::default()
-                },
+                scale: self.tpcc.numbers(),
                 ..tpcc::Settings::standard(tpcc::Mix::Tpcc, self.warehouses)
             },
             rows: u32::try_from(self.rows).unwrap_or(u32::MAX),

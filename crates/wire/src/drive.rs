@@ -13,7 +13,7 @@ use std::{
 use crate::{Run, Settings};
 use bench::measure::Latencies;
 use commands::{Error, Result};
-use servers::{Client, Done, Server, Workload, failed, is_retryable};
+use servers::{Client, Done, Server, Workload, complete};
 
 /// Work that one client has done.
 #[derive(Default)]
@@ -93,15 +93,10 @@ fn work(client: &mut dyn Client, end: Instant) -> Result<Work> {
     loop {
         let began = now;
         client.draw();
-        let done = loop {
-            match client.attempt() {
-                Ok(done) => break done,
-                Err(error) if is_retryable(&error) => work.aborts += 1,
-                Err(error) => return Err(failed(error)),
-            }
-        };
+        let (done, aborts) = complete(client)?;
         now = Instant::now();
         work.commits += 1;
+        work.aborts += aborts;
         work.latencies.record((now - began).as_nanos() as u64);
         if let Done::Wrong(how) = done
             && work.violations.len() < VIOLATIONS_MAX
