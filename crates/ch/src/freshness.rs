@@ -1,10 +1,10 @@
 //! How fresh the answers of queries are, by the orders that they saw.
 //!
 //! Each query reads the number of orders in its own snapshot, and terminals keep the moments at which their orders were
-//! acknowledged. A server that shows a query all that was acknowledged before it began has a *delay* of zero; otherwise
-//! the delay is the time between the acknowledgement of the first order that the query did not see and the query's begin
-//! (the freshness of Milkai et al., "How Good is My HTAP System?", SIGMOD 2022, section 3). The *age* is that of the
-//! newest order that the query saw when its answer is there; it contains the time that the query took.
+//! acknowledged. A query that sees all orders that were acknowledged before it began has a *delay* of zero; otherwise
+//! the delay is the time between the acknowledgement of the first order that the query did not see and the query's
+//! begin (the freshness of Milkai et al., "How Good is My HTAP System?", SIGMOD 2022, section 3). The *age* is that of
+//! the newest order that the query saw when its answer is there; it contains the time that the query took.
 //!
 //! Orders are counted, not named: the first orders to be acknowledged are taken for those that a query saw. Orders of
 //! terminals that commit at once can change places by the time of an acknowledgement, and moments are as exact as that.

@@ -11,9 +11,9 @@ const LEGEND: &str = "\
 Medians over the repeats. tpmC: NewOrder transactions per minute. p50, p99: milliseconds of a NewOrder transaction,
 retries included. again: aborts for each transaction. q/h: queries answered per hour. kept: tpmC as a share of that
 without streams, and q/h as a share of those without terminals. delay: milliseconds for which a query's begin was behind
-the first order that it did not see (the largest of all queries); age: milliseconds that the newest order that a query saw was
-old when the answer was there. answers: of all repeats; +N: N runs ended before the query did. ok: all answers were equal, and
-TPC-C's conditions held.
+the first order that it did not see, the largest of all queries. age: milliseconds that the newest order that a query saw
+was old when the answer was there. answers: of all repeats; +N: N runs ended before the query did. ok: all answers were
+equal, and TPC-C's conditions held.
 ";
 
 /// Returns the results in `format`, with a newline at the end.

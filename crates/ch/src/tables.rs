@@ -104,7 +104,7 @@ const NATIONS: [&[(u8, &str)]; 5] = [
 /// Number of suppliers, which the queries have in their texts.
 const SUPPLIERS: u32 = 10_000;
 
-/// Suppliers between two whose comments have the word that query 16 looks for; TPC-H has 5 complaints among 10,000, too.
+/// Suppliers between two whose comments have the word that query 16 looks for: 5 of 10,000 have it, as in TPC-H.
 const BETWEEN_BAD: u32 = SUPPLIERS / 5;
 
 /// Letters and digits of texts.

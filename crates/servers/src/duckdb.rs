@@ -74,6 +74,16 @@ impl DuckDb {
         NAME
     }
 
+    /// Returns the version that the program names.
+    ///
+    /// # Errors
+    /// [`Error::Run`] with the program's message.
+    pub fn version(&mut self) -> Result<String> {
+        let output = self.ask("select version()", TIME_MAX)?;
+        let Output(row) = output.unwrap_or_default();
+        Ok(row.trim_end_matches(AFTER_ROW).to_owned())
+    }
+
     /// Returns the directory of the database, where files of rows may be put.
     pub fn directory(&self) -> &Path {
         self.place.path()
@@ -126,7 +136,7 @@ impl DuckDb {
 }
 
 /// Output of a statement.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Output(String);
 
 impl Output {

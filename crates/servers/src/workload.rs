@@ -70,8 +70,8 @@ pub enum Done {
     Wrong(String),
 }
 
-/// Runs the transaction that a client has drawn until it ends without a conflict, and returns the answer and the number of
-/// attempts that were aborted.
+/// Runs the transaction that a client has drawn until it ends without a conflict, and returns the answer and the number
+/// of attempts that were aborted.
 ///
 /// # Errors
 /// [`Error::Run`] when an attempt fails for another reason.

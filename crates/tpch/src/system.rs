@@ -196,6 +196,10 @@ impl System for OnDuckDb {
     }
 }
 
+/// Format of the files, which DuckDB would guess otherwise.
+const FORMAT: &str =
+    r#"format csv, header false, auto_detect false, delimiter ',', quote '"', escape '"'"#;
+
 /// Rows on their way to DuckDB, by a file for each table.
 struct Filed<'l> {
     duckdb: &'l mut DuckDb,
@@ -209,7 +213,7 @@ impl Sink for Filed<'_> {
         let mut file = File::create(&path).map_err(failed)?;
         tables::write(&mut file, rows, self.step)?;
         let name = path.display().to_string().replace('\'', "''");
-        let copied = format!("copy {table} from '{name}' (format csv, header false)");
+        let copied = format!("copy {table} from '{name}' ({FORMAT})");
         self.duckdb.execute(&copied)?;
         fs::remove_file(&path).map_err(failed)
     }

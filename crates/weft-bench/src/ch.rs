@@ -25,9 +25,9 @@ Examples:
 ///
 /// Terminals run the transactions of TPC-C, and streams run 22 queries like those of TPC-H, on the same tables. Each
 /// repeat has runs of the terminals alone, of the streams alone and of both; the report shows what one does to the
-/// other, and how fresh the answers were. The answers of all servers are compared before the first terminal starts, and
-/// TPC-C's conditions are checked at the end. Without --server, Weft is started as `weft serve`, durable, in a directory
-/// of its own.
+/// other, and how fresh the answers were. The answers of all servers are compared before the first terminal starts,
+/// and TPC-C's conditions are checked at the end. Without --server, Weft is started as `weft serve`, durable, in a
+/// directory of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -2,9 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use commands::number::parse_seconds;
+use commands::number::{parse_seconds, plural};
 use commands::progress::Progress;
-use servers::DuckDb;
+use servers::{DuckDb, Server};
 use tpch::{OnDuckDb, OnServer, QUERIES, Settings, System, check_scale, measure, report};
 
 use crate::series::Series;
@@ -21,8 +21,9 @@ Examples:
 
 /// Measures the 22 queries of TPC-H: Weft, PostgreSQL, DuckDB and others, in turns.
 ///
-/// Every system gets the same tables, the same rows and the same queries, with the parameters by which implementations are validated,
-/// and all answers are compared. Without --server, Weft is started as `weft serve`, durable, in a directory of its own.
+/// Every system gets the same tables, the same rows and the same queries, with the parameters by which implementations
+/// are validated, and all answers are compared. Without --server, Weft is started as `weft serve`, durable, in a
+/// directory of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -67,18 +68,21 @@ fn parse_scale(text: &str) -> commands::Result<f64> {
 
 impl Arguments {
     pub(crate) fn run(self) -> commands::Result<()> {
+        let progress = Progress::stderr();
         let running = self.targets.launch_beside("tpch", self.duckdb.is_some())?;
-        let begin = &self.begin;
-        let systems = running.servers.iter().map(|server| OnServer {
-            server: server.clone(),
-            begin: begin.clone(),
-        });
-        let mut systems: Vec<Box<dyn System>> = systems
-            .map(|server| -> Box<dyn System> { Box::new(server) })
-            .collect();
+        let on_server = |server: &Server| -> Box<dyn System> {
+            Box::new(OnServer {
+                server: server.clone(),
+                begin: self.begin.clone(),
+            })
+        };
+        let mut systems: Vec<_> = running.servers.iter().map(on_server).collect();
         if let Some(program) = &self.duckdb {
             let directory = running.directory.join("duckdb");
-            let duckdb = DuckDb::start(program, self.targets.workers(), &directory)?;
+            let threads = self.targets.workers();
+            let mut duckdb = DuckDb::start(program, threads, &directory)?;
+            let (version, threads) = (duckdb.version()?, plural(threads as u64, "thread"));
+            progress.note(&format!("DuckDB {version} has {threads}"));
             systems.push(Box::new(OnDuckDb(duckdb)));
         }
         let settings = Settings {
@@ -91,7 +95,7 @@ impl Arguments {
             time_limit: Duration::from_secs_f64(self.time_limit),
             keep: self.keep,
         };
-        let results = measure(&settings, &mut systems, &Progress::stderr())?;
+        let results = measure(&settings, &mut systems, &progress)?;
         commands::write_results(&report(self.series.format, &results)?)?;
         let wrong = results
             .iter()

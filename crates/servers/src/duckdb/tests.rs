@@ -51,6 +51,8 @@ fn answers_come_until_one_is_an_error() {
         let output = duckdb.ask(text, TIME_MAX).unwrap().unwrap();
         assert_eq!(output.answer(), Answer::of_texts([[Some(text), None]]));
     }
+    let version = duckdb.version().unwrap();
+    assert!(version.starts_with("select version()"), "{version:?}");
     let error = duckdb.execute("wrong").unwrap_err().to_string();
     assert!(error.contains("no such table"), "{error}");
     // The program is started again.
