@@ -113,7 +113,7 @@ pub(crate) fn run(
     let query = |query: &Answered| Query {
         number: query.query,
         time: query.ended - query.began,
-        delay: (clients.terminals > 0).then(|| acknowledged.delay(query.orders, query.began)),
+        delay: (clients.terminals > 0).then(|| acknowledged.delay(query.orders, query.asked)),
         age: acknowledged.age(query.orders, query.ended),
     };
     Ok(Run {

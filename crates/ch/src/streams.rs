@@ -16,6 +16,8 @@ const ORDERS: &str = "select sum(d_next_o_id) from district";
 pub(crate) struct Answered {
     /// Number of the query.
     pub(crate) query: u8,
+    /// Moment before the transaction of the query, which sees at least what has been acknowledged then if it is fresh.
+    pub(crate) asked: Instant,
     /// Moment at which the query was sent.
     pub(crate) began: Instant,
     /// Moment at which the last row was there.
@@ -89,6 +91,7 @@ pub(crate) fn work(
 /// Runs a query in a transaction of its own, which then counts the orders of its snapshot.
 fn seen(client: &mut Client, query: u8, left: Duration) -> Result<Answered, Error> {
     bound(client, left)?;
+    let asked = Instant::now();
     client.batch_execute("begin transaction isolation level repeatable read read only")?;
     let began = Instant::now();
     client.simple_query(queries::text(query))?;
@@ -97,6 +100,7 @@ fn seen(client: &mut Client, query: u8, left: Duration) -> Result<Answered, Erro
     client.batch_execute("commit")?;
     Ok(Answered {
         query,
+        asked,
         began,
         ended,
         orders,
