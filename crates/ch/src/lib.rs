@@ -147,16 +147,16 @@ fn measure_loaded(
     let turns = servers.len() * kinds.len();
     let step = progress.step("running", u64::from(settings.repeats) * turns as u64);
     let mut runs: Vec<Vec<Run>> = vec![Vec::new(); turns];
-    // Streams begin at places of their own.
+    // Streams begin at places of their own, those of all kinds of runs alike.
     let apart = settings.queries.len().div_ceil(settings.streams.into());
     let places = (0..usize::from(settings.streams)).map(|stream| stream * apart);
-    let mut next: Vec<Vec<usize>> = vec![places.collect(); servers.len()];
+    let mut next: Vec<Vec<usize>> = vec![places.collect(); turns];
     for repeat in 0..settings.repeats as usize {
         for turn in 0..turns {
             let at = (repeat + turn) % turns;
             let (server, kind) = (at / kinds.len(), at % kinds.len());
             let seed = settings.seed.wrapping_add(at as u64);
-            let next = &mut next[server];
+            let next = &mut next[at];
             let run = run(
                 settings,
                 workload,

@@ -62,7 +62,7 @@ pub(crate) fn answer(client: &mut Client, query: u8, limit: Duration) -> Result<
 }
 
 /// Runs queries until `end`, from the place `next` of `queries` on, and round again. The query that is under way at the
-/// end is given up, and the next run goes on behind it.
+/// end is given up, and the next run of the kind goes on behind it.
 ///
 /// # Errors
 /// Errors of the server.
