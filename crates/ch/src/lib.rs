@@ -128,12 +128,13 @@ pub fn measure(
         loaded.map_err(|error| server.says(&error))?;
     }
     let measured = measure_loaded(settings, &workload, servers, progress);
-    for server in servers {
+    let dropped = servers.iter().try_for_each(|server| {
         let mut client = server.connect()?;
         let dropped = tables::unload(&mut client).and_then(|()| workload.clear(&mut client));
-        dropped.map_err(|error| server.says(&error))?;
-    }
-    measured
+        dropped.map_err(|error| server.says(&error))
+    });
+    let measured = measured?;
+    dropped.map(|()| measured)
 }
 
 fn measure_loaded(
@@ -155,7 +156,7 @@ fn measure_loaded(
         for turn in 0..turns {
             let at = (repeat + turn) % turns;
             let (server, kind) = (at / kinds.len(), at % kinds.len());
-            let seed = settings.seed.wrapping_add(at as u64);
+            let seed = settings.seed.wrapping_add(repeat as u64);
             let next = &mut next[at];
             let run = run(
                 settings,
