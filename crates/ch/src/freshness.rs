@@ -1,4 +1,4 @@
-//! How fresh the answers of queries are, by the orders that they saw.
+//! Freshness of the answers of queries, by the orders that the queries saw.
 //!
 //! Each query reads the number of orders in its own snapshot, and terminals keep the moments at which their orders were
 //! acknowledged. A query that sees all orders that were acknowledged before it began has a *delay* of zero; otherwise
