@@ -7,9 +7,9 @@
 //! The arena does not move what it has given out.
 //!
 //! Values may also borrow from something shared that the batch owns in part until its values are forgotten: from what
-//! it was lent ([`Columns::adopt`]), or from arenas and rows of others ([`Columns::append_pairs`], in `join.rs`). Nobody
-//! can change what is shared while the batch owns it, and it does not move. An arena that others own in part is replaced
-//! by a new one instead of being reset.
+//! it was lent ([`Columns::adopt`]), or from arenas and rows of others ([`Columns::append_pairs`], in `join.rs`).
+//! Nobody can change what is shared while the batch owns it, and it does not move. An arena that others own in part is
+//! replaced by a new one instead of being reset.
 
 mod join;
 

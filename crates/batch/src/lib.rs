@@ -11,7 +11,7 @@ mod vector;
 
 pub use self::{
     columns::{COLUMN_ROWS, COLUMN_VALUES, ColumnMap, Columns, NewPosition, View},
-    owned::OwnedValue,
+    owned::{OwnedRows, OwnedValue},
     rows::{BATCH_BYTES, BATCH_ROWS, NO_ROW, NewRow, Rows},
     spare::SpareRows,
     vector::{Data, IntegerKind, Vector},

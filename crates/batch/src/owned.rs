@@ -1,4 +1,4 @@
-//! A single value with the memory that it borrows, for plans.
+//! Values with the memory that they borrow: a single one, for plans, and rows that go to another thread.
 
 use types::{Coercion, Result, Scratch, Type, TypeModifier, Value};
 
@@ -60,6 +60,41 @@ impl OwnedValue {
     /// Returns the value, which borrows from this one.
     pub fn value(&self) -> Value<'_> {
         self.0.row(0)[0]
+    }
+}
+
+/// Rows that own all memory that they borrow, and can go to another thread.
+pub struct OwnedRows(Rows);
+
+// SAFETY: the rows were copied for this list alone, and cannot be reached to be settled: they hold no statement's
+// memory, which is the only part of them that belongs to a thread.
+unsafe impl Send for OwnedRows {}
+
+impl OwnedRows {
+    /// Returns copies of `rows`, each of which has `width` values.
+    ///
+    /// # Panics
+    /// If a row has another width.
+    pub fn new<'v>(width: usize, rows: impl Iterator<Item = &'v [Value<'v>]>) -> Self {
+        let mut copies = Rows::new(width);
+        rows.for_each(|row| copies.push(row.iter().copied()));
+        Self(copies)
+    }
+
+    /// Returns the bytes that the rows take.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Returns the rows, which borrow from this list.
+    pub fn rows(&self) -> &Rows {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for OwnedRows {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_list().entries(self.0.iter()).finish()
     }
 }
 

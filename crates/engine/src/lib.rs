@@ -19,6 +19,7 @@ mod error;
 #[cfg(any(all(test, not(loom)), fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
+mod help;
 mod horizon;
 mod indirection;
 pub mod inspect;
@@ -54,6 +55,7 @@ pub use cold::{ColdConfig, ColdNodes, ColdUsage, Compacted, Demoted};
 pub use columns::{Charged, FrozenBlock, RecordFields, Unsplit};
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
+pub use help::{DividedWork, Help, Helpers};
 pub use index::Direction;
 pub use io::Priority;
 pub use locks::{IfLocked, OnConflict, Strength, TableLockMode};
@@ -63,8 +65,8 @@ pub use recovery::{
     Loading, OpenError, Recovery, RecoveryConfig, RecoveryProgress, RecoveryReport,
 };
 pub use secondary::{
-    BuildError, BuildHelpers, BuildProgress, BuildStep, Extractor, Index, IndexBuild, IndexFlaw,
-    IndexHelp, IndexKeys, IndexOptions, IndexReport, IndexState,
+    BuildError, BuildProgress, BuildStep, Extractor, Index, IndexBuild, IndexFlaw, IndexKeys,
+    IndexOptions, IndexReport, IndexState,
 };
 pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};

@@ -51,7 +51,7 @@ use std::{
 
 use self::reach::Reach;
 pub use self::{
-    build::{BuildError, BuildHelpers, BuildProgress, BuildStep, IndexBuild, IndexHelp},
+    build::{BuildError, BuildProgress, BuildStep, IndexBuild},
     check::{IndexFlaw, IndexReport},
     entry::IndexKeys,
 };

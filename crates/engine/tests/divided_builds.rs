@@ -19,8 +19,8 @@ use std::{
 };
 
 use engine::{
-    BuildError, BuildStep, Error, Extractor, IndexBuild, IndexHelp, IndexOptions, IndexState,
-    Isolation, Session, Table, TableOptions,
+    BuildError, BuildStep, Error, Extractor, Help, IndexBuild, IndexOptions, IndexState, Isolation,
+    Session, Table, TableOptions,
 };
 use interleave::{Clock, Lost, Sequential, Worker, WorkerConfig, WorkerLocal, run_inline};
 use io::{Faults, SimulatedDisk};
@@ -32,7 +32,7 @@ const RECORDS: u32 = 5000;
 struct Setup {
     durable: Durable,
     /// Builds that were handed to helpers.
-    handed: Arc<Mutex<Vec<IndexHelp>>>,
+    handed: Arc<Mutex<Vec<Help>>>,
 }
 
 impl Setup {
@@ -43,7 +43,7 @@ impl Setup {
     fn with(index: IndexOptions, table: TableOptions, records: u32) -> Setup {
         let disk = SimulatedDisk::new(1, Faults::default());
         let mut durable = open(disk.directory()).unwrap();
-        let handed = Arc::<Mutex<Vec<IndexHelp>>>::default();
+        let handed = Arc::<Mutex<Vec<Help>>>::default();
         let made = durable.run(async move |session: Rc<Session>| {
             session.create_table_with("t", &[], table).await
         });
@@ -59,8 +59,8 @@ impl Setup {
         drop(durable);
         let durable = open(disk.after_crash(1).directory()).unwrap();
         let helps = handed.clone();
-        let hand = move |help: &IndexHelp| helps.lock().unwrap().push(help.clone());
-        assert!(durable.database.set_build_helpers(Box::new(hand)));
+        let hand = move |help: &Help| helps.lock().unwrap().push(help.clone());
+        assert!(durable.database.set_helpers(Box::new(hand)));
         Setup { durable, handed }
     }
 
@@ -89,7 +89,7 @@ impl Setup {
     }
 
     /// Takes steps until the table is cut. The builder takes no piece while it cuts.
-    fn cut(&self, build: &mut IndexBuild) -> IndexHelp {
+    fn cut(&self, build: &mut IndexBuild) -> Help {
         while self.handed.lock().unwrap().is_empty() {
             self.step(build).unwrap();
         }
@@ -101,7 +101,7 @@ impl Setup {
     }
 
     /// Helps on another worker, on a thread of its own, to the end.
-    fn help(&self, help: IndexHelp) -> Result<(), Lost> {
+    fn help(&self, help: Help) -> Result<(), Lost> {
         let database = self.durable.database.clone();
         let helper = thread::spawn(move || {
             let session = Session::new(&database).unwrap();

@@ -18,6 +18,7 @@
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `copy_source.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
+//! | groups by several workers | `parallel.rs` |
 //! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
 //! | keys changed under foreign keys; locks on many keys at once | `key_changes.rs`; `lock_rows.rs` |
 
@@ -49,6 +50,7 @@ mod new_row;
 mod node;
 mod open;
 mod opened;
+mod parallel;
 mod row_numbers;
 mod scan;
 mod sequences;
@@ -83,6 +85,7 @@ pub use self::{
     measure::{Measurement, Measurements, Spent},
     merge_sort::sort_by,
     opened::Opened,
+    parallel::{Division, Helper, Helpers, Part},
     row_numbers::RowNumbers,
     scan::column,
     sequences::Counters,
@@ -125,6 +128,10 @@ pub struct ExecutionContext<'r> {
     pub key_changes: &'r KeyChanges<'r>,
     /// Whether keys are looked up one after the other, each waiting for its cache miss.
     pub is_sequential: bool,
+    /// Way to other workers, if the execution may have help.
+    pub helpers: Option<&'r dyn Helpers>,
+    /// Share in a division, for the scan below an aggregate that is divided.
+    pub part: Option<&'r Part>,
 }
 
 impl ExecutionContext<'_> {
@@ -239,6 +246,11 @@ pub trait Operator {
     /// that does not know returns false.
     fn is_over(&self) -> bool {
         false
+    }
+
+    /// Returns the number of workers that have helped the operator so far, beside the execution's own.
+    fn helpers(&self) -> usize {
+        0
     }
 
     /// Begins again, perhaps with other parameters.

@@ -43,6 +43,9 @@ pub(crate) static TABLES: &[&[Function]] = &[
 /// after which the state is of no use, if that cannot be done exactly.
 pub type Remove = for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>;
 
+/// Takes into a state the rows that another state of the same aggregate has accumulated, after the state's own.
+pub type Combine = fn(&Context<'_>, &mut State, &State) -> Result<()>;
+
 /// The functions that calculate an aggregate.
 #[derive(Clone, Copy)]
 pub struct Aggregate {
@@ -58,6 +61,9 @@ pub struct Aggregate {
     pub remove: Option<Remove>,
     /// Accumulates an argument of many rows at once, if the aggregate can: rows with a NULL are left out.
     pub over_columns: Option<AccumulateColumn>,
+    /// Brings together states that were accumulated apart, if the order of their rows does not matter: the result is
+    /// that of all rows in one state, but for the rounding of floats, and for which of several equal values is given.
+    pub combine: Option<Combine>,
     /// The order of an aggregate that returns one of its values: `min` and `max`.
     pub extreme: Option<Extreme>,
     /// Number of the function's parameters that are direct arguments, if it is an ordered-set
@@ -77,6 +83,7 @@ impl Aggregate {
             finish,
             remove: None,
             over_columns: None,
+            combine: None,
             extreme: None,
             direct: None,
         }
@@ -101,6 +108,11 @@ impl Aggregate {
         self
     }
 
+    const fn combining(mut self, combine: Combine) -> Self {
+        self.combine = Some(combine);
+        self
+    }
+
     const fn giving(mut self, extreme: Extreme) -> Self {
         self.extreme = Some(extreme);
         self
@@ -112,8 +124,13 @@ impl Aggregate {
     }
 }
 
-/// State of an aggregate after some rows of a group.
+/// State of an aggregate after some rows of a group. States that are combined may come from other threads.
 pub struct State(Inner);
+
+const _: () = {
+    const fn goes_to_other_threads<T: Send>() {}
+    goes_to_other_threads::<State>();
+};
 
 enum Inner {
     Count(i64),

@@ -169,7 +169,49 @@ pub struct Function {
     pub body: Body,
 }
 
+/// Names of stable functions that ask for nothing but settings by which values are read and written, names of the
+/// catalog, and the times of the transaction and the statement. Operators ask for no more either.
+const OF_SETTINGS_AND_TIMES: &[&str] = &[
+    "age",
+    "concat",
+    "concat_ws",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "date_part",
+    "date_trunc",
+    "extract",
+    "format",
+    "localtime",
+    "localtimestamp",
+    "make_date",
+    "make_time",
+    "make_timestamp",
+    "make_timestamptz",
+    "now",
+    "statement_timestamp",
+    "timezone",
+    "to_char",
+    "to_date",
+    "to_number",
+    "to_timestamp",
+    "transaction_timestamp",
+];
+
 impl Function {
+    /// Returns whether a call gives the same wherever a part of the statement is carried out, if the part knows the
+    /// statement's settings, catalog and times, and nothing else of its session.
+    pub fn is_the_same_anywhere(&self) -> bool {
+        match self.volatility {
+            Volatility::Immutable => true,
+            Volatility::Stable => {
+                let is_operator = !self.name.starts_with(|c: char| c.is_ascii_alphabetic());
+                is_operator || OF_SETTINGS_AND_TIMES.contains(&self.name)
+            }
+            Volatility::Volatile => false,
+        }
+    }
+
     pub(crate) const fn new(
         name: &'static str,
         parameters: &'static [Parameter],

@@ -37,7 +37,7 @@ mod tables;
 mod waiting;
 mod window;
 
-pub use aggregate::{AccumulateColumn, Aggregate, Extreme, GroupedRows, Remove, State};
+pub use aggregate::{AccumulateColumn, Aggregate, Combine, Extreme, GroupedRows, Remove, State};
 pub use cast::{Cast, CastContext, cast, casts};
 pub use comparison::is_distinct;
 pub use context::{Context, Environment};

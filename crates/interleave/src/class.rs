@@ -2,10 +2,11 @@
 //!
 //! A task begins as *interactive*. A task that has had the worker for
 //! [`WorkerConfig::batch_after_us`](crate::WorkerConfig::batch_after_us) since it began, or since it last waited for
-//! its client ([`Wait::Request`](crate::Wait::Request)), becomes *batch*: users declare nothing. Each class has a
-//! rotation of its own. Interactive tasks go first for as long as their class has not had more than its share; then
-//! batch tasks do. A class that has nothing to do gives its share to the other, and is owed little for it
-//! ([`CREDIT_MAX`]): it goes first when it comes back, and does not make up for all of the time that it was away.
+//! its client ([`Wait::Request`](crate::Wait::Request)), becomes *batch*: users declare nothing. A part of work that
+//! is known to be long says so ([`become_batch`]). Each class has a rotation of its own. Interactive tasks go first
+//! for as long as their class has not had more than its share; then batch tasks do. A class that has nothing to do
+//! gives its share to the other, and is owed little for it ([`CREDIT_MAX`]): it goes first when it comes back, and
+//! does not make up for all of the time that it was away.
 //!
 //! # Invariant: neither class starves
 //! While both classes have something to do, the batch class has its share of any stretch of time, but for the credit,
@@ -13,6 +14,8 @@
 //! change of classes costs readings of the clock, and the contents of caches.
 
 use std::time::Duration;
+
+use crate::slot::current;
 
 /// Maximum credit of a class that was away: the time that interactive tasks may take at once before a batch task has
 /// its next slice.
@@ -43,6 +46,17 @@ impl Class {
     pub(crate) fn index(self) -> usize {
         self as usize
     }
+}
+
+/// Time with which a task is charged to be batch: more than any
+/// [`WorkerConfig::batch_after_us`](crate::WorkerConfig::batch_after_us).
+const LONG: Duration = Duration::from_secs(1 << 16);
+const _: () = assert!(LONG.as_micros() > u32::MAX as u128);
+
+/// Has the running task be batch from the next reading of the clock on, as if it had had the worker for long: for the
+/// parts of long work that are tasks of their own. Outside a worker this does nothing.
+pub fn become_batch() {
+    current(|slot| slot.charge(LONG));
 }
 
 /// Time that each class had.

@@ -59,6 +59,7 @@ mod wait;
 mod wake;
 mod worker;
 
+pub use class::become_batch;
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, WorkerConfig};
 pub use gradual::{Gradual, RELEASED_AT_ONCE, Release, released};
 pub use group::{GroupTouch, Grouped, together};

@@ -11,7 +11,7 @@ use std::{
 
 use interleave::{
     Clock, InFlight, JoinHandle, LongSlice, SLICE_US_MAX, Scheduling, Turn, Wait, Worker,
-    WorkerConfig, WorkerLocal, label, note_wait, yield_now,
+    WorkerConfig, WorkerLocal, become_batch, label, note_wait, yield_now,
 };
 
 /// The clock, and a record of events.
@@ -99,6 +99,29 @@ fn short(
             machine.now.get()
         }
     })
+}
+
+/// A part of long work is batch from its first slice on, and other tasks are interactive for as long as ever.
+#[test]
+fn a_task_can_say_that_it_is_batch() {
+    let mut worker = worker(4, 50);
+    let task = short(&worker, 4, 100);
+    worker.run_until(task).unwrap();
+    assert_eq!(worker.handle().stats().tasks_batch, 0);
+    let part = worker.handle().submit(|machine: &Rc<Machine>| {
+        let machine = machine.clone();
+        async move {
+            become_batch();
+            for _ in 0..4 {
+                machine.compute(100);
+                yield_now().await;
+            }
+        }
+    });
+    worker.run_until(part).unwrap();
+    let task = short(&worker, 4, 100);
+    worker.run_until(task).unwrap();
+    assert_eq!(worker.handle().stats().tasks_batch, 1);
 }
 
 /// The client's tasks were not begun while a statement computed: the statement had the only

@@ -145,8 +145,8 @@ pub enum Plan {
     Apply(Apply),
     /// Functions that have to wait, such as `nextval`, called for each row.
     Calls(WaitingCalls),
-    /// Grouping and aggregates, by hash.
-    Aggregate(Aggregate),
+    /// Grouping and aggregates, by hash. Workers that help to carry the statement out share it.
+    Aggregate(Arc<Aggregate>),
     /// Window functions; the input is read to its end before the first row is given.
     Window {
         /// Operator that gives the rows.

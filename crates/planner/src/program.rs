@@ -100,6 +100,13 @@ impl Program {
         }
     }
 
+    /// Returns whether the program has the same result wherever a part of its statement is carried out, if the part
+    /// knows the statement's settings, catalog, times and parameters.
+    pub fn is_shareable(&self) -> bool {
+        let mut instructions = self.code.iter();
+        instructions.all(|instruction| instruction.is_shareable())
+    }
+
     /// Returns the expression that the program was made from, if the plan is to be explained.
     pub fn source(&self) -> Option<&Expression> {
         self.source.as_deref()
@@ -138,6 +145,9 @@ pub(super) enum Instruction {
         strict: bool,
         /// Whether equal arguments have equal results within a statement.
         is_stable: bool,
+        /// Whether a part of the statement on another worker can make the call
+        /// ([`is_the_same_anywhere`](functions::Function::is_the_same_anywhere)).
+        is_shareable: bool,
         first: u32,
         count: u32,
         types: Option<u32>,
@@ -149,6 +159,8 @@ pub(super) enum Instruction {
         function: ScalarFunction,
         /// Whether equal operands have equal results within a statement.
         is_stable: bool,
+        /// Whether a part of the statement on another worker can make the call.
+        is_shareable: bool,
         /// Loop that does the same over columns, if there is one.
         kernel: Option<Kernel>,
         left: Operand,
@@ -314,6 +326,14 @@ impl Instruction {
     pub(super) fn is_stable(self) -> bool {
         match self {
             Self::Call { is_stable, .. } | Self::Call2 { is_stable, .. } => is_stable,
+            _ => true,
+        }
+    }
+
+    /// Returns whether a part of the statement on another worker can carry the instruction out.
+    fn is_shareable(self) -> bool {
+        match self {
+            Self::Call { is_shareable, .. } | Self::Call2 { is_shareable, .. } => is_shareable,
             _ => true,
         }
     }

@@ -10,6 +10,7 @@
 //! | statements about the session itself | `command.rs` |
 //! | the transaction: BEGIN, COMMIT, savepoints, failed transactions | `transaction.rs` |
 //! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plan_cache.rs`; `execution.rs`; `suspended.rs` |
+//! | statements that several workers carry out | `helpers.rs` |
 //! | comments | `comment.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
@@ -39,6 +40,7 @@ mod environment;
 mod execution;
 mod explain;
 mod foreign_key;
+mod helpers;
 mod insertion;
 mod interrupt;
 mod lock;

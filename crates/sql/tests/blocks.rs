@@ -145,7 +145,8 @@ fn rows_that_were_written_since_are_seen_by_those_who_may() {
 }
 
 /// Joins by hash over columns have the rows of joins over the same tables row by row (behind OFFSET 0): of every kind,
-/// with keys of one and several parts, NULLs, conditions on both sides, rows with many matches, and texts of both sides.
+/// with keys of one and several parts, NULLs, conditions on both sides, rows with many matches, and texts of both
+/// sides.
 #[test]
 fn joins_by_columns_are_as_joins_by_rows() {
     let mut bed = Bed::new();

@@ -29,3 +29,4 @@ mod settings;
 mod sorting;
 mod turns;
 mod volatile;
+mod workers;

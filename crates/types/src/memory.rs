@@ -76,6 +76,11 @@ impl Allowance {
         })
     }
 
+    /// Returns the shared limit from which the connection takes its memory, if there is one.
+    pub fn source(&self) -> Option<&Arc<dyn MemorySource>> {
+        self.source.as_ref()
+    }
+
     /// Returns the bytes in use.
     pub fn used(&self) -> usize {
         self.used.get()
@@ -154,6 +159,8 @@ pub struct Memory {
     allowance: Rc<Allowance>,
     /// Maximum bytes that it may hold.
     share: usize,
+    /// Bytes of the share that parts of the statement hold on other workers.
+    lent: Cell<usize>,
     used: Cell<usize>,
     peak: Cell<usize>,
 }
@@ -164,9 +171,26 @@ impl Memory {
         Rc::new(Memory {
             allowance: allowance.clone(),
             share,
+            lent: Cell::new(0),
             used: Cell::new(0),
             peak: Cell::new(0),
         })
+    }
+
+    /// Returns the allowance that the statement's memory is taken from.
+    pub fn allowance(&self) -> &Rc<Allowance> {
+        &self.allowance
+    }
+
+    /// Returns the most bytes that the statement may hold.
+    pub fn share(&self) -> usize {
+        self.share
+    }
+
+    /// Sets the bytes of the share that parts of the statement hold on other workers, by allowances of their own: this
+    /// memory does not grow into them.
+    pub fn lend(&self, bytes: usize) {
+        self.lent.set(bytes);
     }
 
     /// Returns the bytes held.
@@ -193,7 +217,7 @@ impl Memory {
     #[inline]
     fn grow(&self, bytes: usize) -> Result<()> {
         let used = self.used.get().saturating_add(bytes);
-        if used > self.share {
+        if used.saturating_add(self.lent.get()) > self.share {
             return Err(self.beyond_share(bytes));
         }
         if !self.allowance.grow(bytes) {
@@ -231,7 +255,7 @@ impl Memory {
     fn beyond_share(&self, bytes: usize) -> SqlError {
         let detail = format!(
             "The statement holds {}, and asked for {} more; a statement may hold {}.",
-            Size(self.used.get()),
+            Size(self.used.get() + self.lent.get()),
             Size(bytes),
             Size(self.share)
         );

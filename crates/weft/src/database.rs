@@ -130,7 +130,7 @@ impl Database {
         )?;
         let helpers = runtime.handles().clone();
         let engine = shared.engine.clone();
-        engine.set_build_helpers(Box::new(move |help| {
+        engine.set_helpers(Box::new(move |help| {
             for handle in helpers.iter() {
                 let help = help.clone();
                 let task = handle.submit(move |state| help.run(state.session.clone()));

@@ -1,7 +1,7 @@
 //! Batches by columns put together out of those of a join's sides.
 //!
-//! No value is copied but what a vector has itself: texts and the like stay where they are, and the batch owns the memory
-//! of both sides in part. A batch that is made of many others owns as much of each, which its maker bounds by
+//! No value is copied but what a vector has itself: texts and the like stay where they are, and the batch owns the
+//! memory of both sides in part. A batch that is made of many others owns as much of each, which its maker bounds by
 //! [`Columns::owners`].
 
 use std::rc::Rc;

@@ -62,11 +62,8 @@ use interleave::{Grouped, Policy, Prefetching, together};
 use memory::Stamp;
 
 use self::division::{Division, Next, Piece, Taken, piece_records};
+pub use self::outcome::{BuildError, BuildProgress, BuildStep};
 pub(super) use self::{batch::Batch, claim::claim_all};
-pub use self::{
-    division::{BuildHelpers, IndexHelp},
-    outcome::{BuildError, BuildProgress, BuildStep},
-};
 use crate::{
     catalog::NAME_BYTES_MAX,
     cold::{Patience, RoomOwner},
@@ -347,7 +344,7 @@ impl IndexBuild {
         let attaches = missing.any(|missing| missing.number == core.catalog_number);
         // A single piece is not worth the trouble.
         let is_large = base.records.taken() > piece_records(self.batch_records_max) as u64;
-        let has_helpers = self.session.database.build_helpers.get().is_some();
+        let has_helpers = self.session.database.helpers.get().is_some();
         attaches && base.time_to_live().is_none() && is_large && has_helpers
     }
 
@@ -355,10 +352,8 @@ impl IndexBuild {
     fn divide(&self) -> Stage {
         // No writer is left that could handle a record instead.
         self.index.core.reach.extend(Extent::All);
-        let division = Division::new(&self.index, &self.session, self.batch_records_max);
-        if let Some(helpers) = self.session.database.build_helpers.get() {
-            helpers(&IndexHelp(division.clone()));
-        }
+        let division = Division::new(&self.index, self.batch_records_max);
+        self.session.ask_for_help(division.clone());
         Stage::Divided {
             division,
             cut: None,

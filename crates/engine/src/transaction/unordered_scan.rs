@@ -24,6 +24,11 @@
 //! A scan by blocks ([`Unordered::scan_blocks`]) hands the block of a chunk to its caller, with a copy of the marks,
 //! and looks at the slots of the marked positions alone. Each record is met once, since the copy is kept until the scan
 //! has gone through the chunk, whatever is marked meanwhile: it holds for the snapshot (`columns.rs`).
+//!
+//! # Scans in parts
+//! A scan by blocks may be confined to a range of chunks ([`BlockScan::enter`]). Scans of several sessions at one
+//! snapshot ([`Session::begin_at`](crate::Session::begin_at)), whose ranges together are all chunks that the table has
+//! had since the snapshot was taken ([`Unordered::chunks`]), meet each visible record once: its slot is in one chunk.
 
 mod gather;
 
@@ -53,15 +58,36 @@ const CHUNKS_PER_PIN: usize = 16;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanPosition(u64);
 
-/// State of a scan by blocks; the default is the beginning.
-#[derive(Debug, Default)]
+/// State of a scan by blocks; the default is the beginning of a scan of the whole table.
+#[derive(Debug)]
 pub struct BlockScan {
-    next: u64,
+    /// RIDs that are left, of which the table may not have all.
+    rids: Range<u64>,
     /// Marks of the chunk that the scan is in, if its caller has got the block.
     marks: Option<Box<MarkWords>>,
     /// Memory of blocks that are built on the way, and the fields that were kept as bytes in the last one.
     builder: Builder,
     plain: Vec<bool>,
+}
+
+impl Default for BlockScan {
+    fn default() -> Self {
+        Self {
+            rids: 0..u64::MAX,
+            marks: None,
+            builder: Builder::default(),
+            plain: Vec::new(),
+        }
+    }
+}
+
+impl BlockScan {
+    /// Confines the scan to the chunks with these numbers, from the first of them on, whatever it was in before.
+    pub fn enter(&mut self, chunks: Range<u64>) {
+        let first = |chunk: u64| chunk.saturating_mul(POSITIONS as u64);
+        self.rids = first(chunks.start)..first(chunks.end);
+        self.marks = None;
+    }
 }
 
 /// The point that a scan by blocks has come to.
@@ -113,6 +139,11 @@ impl Unordered<'_> {
         Ok(next.await?.map(ScanPosition))
     }
 
+    /// Returns the number of chunks that `table` has: records that a snapshot taken before sees are in these.
+    pub fn chunks(self, table: &Table) -> u64 {
+        table.records.taken().div_ceil(POSITIONS as u64)
+    }
+
     /// Visits the records of `table` in no order, as [`Unordered::scan`] does, and by blocks where there are blocks of
     /// columns. `fields` describes the table's records: a chunk that a scan came by before gets a block on the way if
     /// nobody has changed most of its records lately. A scan at another snapshot begins anew, as does one whose future
@@ -132,7 +163,7 @@ impl Unordered<'_> {
     ) -> Result<Met, Error> {
         let transaction = self.0;
         let _snapshot = transaction.statement_snapshot()?;
-        let end = table.records.taken();
+        let end = table.records.taken().min(scan.rids.end);
         // Reads of records in blocks are not noted one by one, and values of tables with a TTL may have expired.
         let is_certified = transaction.context.dependencies.is_for_certification();
         let may_use_blocks = !is_certified && table.time_to_live().is_none();
@@ -140,8 +171,8 @@ impl Unordered<'_> {
             // The snapshot has to stay from now on.
             transaction.note_scan();
         }
-        while scan.next < end {
-            let (id, position) = ChunkId::locate(Rid(scan.next));
+        while scan.rids.start < end {
+            let (id, position) = ChunkId::locate(Rid(scan.rids.start));
             let rids = id.rids();
             if may_use_blocks && position == 0 && rids.end <= end && scan.marks.is_none() {
                 // The marks are copied after the snapshot was taken.
@@ -159,11 +190,11 @@ impl Unordered<'_> {
                     return Ok(Met::Block(block, marks));
                 }
             }
-            let rids = scan.next..rids.end.min(end);
+            let rids = scan.rids.start..rids.end.min(end);
             let part = self.scan_rids::<P>(table, rids.clone(), scan.marks.as_deref(), &mut visit);
             let told = part.await?;
-            scan.next = told.unwrap_or(rids.end);
-            if scan.next == rids.end {
+            scan.rids.start = told.unwrap_or(rids.end);
+            if scan.rids.start == rids.end {
                 scan.marks = None;
             }
             if told.is_some() {

@@ -6,27 +6,33 @@
 //! | rows of the input by columns | `columnar.rs` |
 //! | groups of a grouping set | `groups.rs` |
 //! | states of a call for the groups | `states.rs` |
+//! | groups of other workers | `portion.rs` |
 
 mod columnar;
 mod groups;
+mod portion;
 mod states;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use functions::{Body, Context};
 use interleave::Turn;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
+pub(super) use self::portion::Portion;
 use self::{
     groups::Groups,
     states::{Call, States},
 };
-use super::{ExecutionContext, Input, Operator, Step};
+use super::{
+    ExecutionContext, Input, Operator, Step,
+    parallel::{Division, Owner},
+};
 use batch::{BATCH_ROWS, Rows};
 use planner::{plan::Aggregate, program::Evaluator};
 
 pub(super) struct AggregateOperator<'p> {
-    plan: &'p Aggregate,
+    plan: &'p Arc<Aggregate>,
     input: Input<'p>,
     calls: Vec<Call<'p>>,
     /// Groups for each grouping set; keys that are not in the set are NULL.
@@ -36,6 +42,10 @@ pub(super) struct AggregateOperator<'p> {
     /// Whether values are computed from them.
     computes: bool,
     is_read: bool,
+    /// Whether the input's batch was done by rows in part: it is done by rows to its end.
+    is_by_rows: bool,
+    /// Number of workers that helped, once the input is read.
+    helpers: usize,
     /// Grouping set, and the group in it, that come next.
     next: (usize, usize),
     scratch: Scratch,
@@ -46,7 +56,7 @@ impl<'p> AggregateOperator<'p> {
     ///
     /// # Errors
     /// XX000 if a function is no aggregate.
-    pub(super) fn new(plan: &'p Aggregate, mut input: Input<'p>) -> Result<Self> {
+    pub(super) fn new(plan: &'p Arc<Aggregate>, mut input: Input<'p>) -> Result<Self> {
         let calls = plan.calls.iter().map(|call| match call.function.0.body {
             Body::Aggregate(definition) => Ok(Call::new(call, definition)),
             _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not an aggregate")),
@@ -75,6 +85,8 @@ impl<'p> AggregateOperator<'p> {
             input,
             calls,
             is_read: false,
+            is_by_rows: false,
+            helpers: 0,
             next: (0, 0),
             scratch: Scratch::new(),
         })
@@ -82,28 +94,9 @@ impl<'p> AggregateOperator<'p> {
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
-            // A batch that was done by rows in part is done by rows to its end.
-            let mut is_by_rows = false;
-            while self.input.more(context).await? {
-                let first = self.input.taken;
-                is_by_rows &= first > 0;
-                if !is_by_rows && self.accumulate_columns(context).await? {
-                    continue;
-                }
-                is_by_rows = true;
-                self.input.batch.columns_to_rows();
-                self.input.batch.settle(context.memory())?;
-                let left = self.input.batch.len() - first;
-                let rows = context.turn().piece(left.min(BATCH_ROWS));
-                for groups in &mut self.sets {
-                    groups.make_room(rows, context).await?;
-                }
-                self.accumulate(context, first..first + rows).await?;
-                self.input.taken += rows;
-                for groups in &mut self.sets {
-                    groups.charge(context.memory())?;
-                }
-                context.pause(rows).await;
+            match Division::begin(self.plan, context) {
+                Some(owner) => Box::pin(self.read_divided(owner, context)).await?,
+                None => while self.accumulate_some(context).await?.is_some() {},
             }
             // Without keys there is a group even if there are no rows.
             for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
@@ -115,6 +108,58 @@ impl<'p> AggregateOperator<'p> {
         }
         self.hand_over(context, out).await?;
         Ok(!out.is_empty())
+    }
+
+    /// Reads the rows of the owner's part of a division, and combines the groups of the helpers with its own.
+    async fn read_divided(&mut self, owner: Owner, context: &ExecutionContext<'_>) -> Result<()> {
+        let own = &ExecutionContext {
+            part: Some(&owner.part),
+            ..*context
+        };
+        while self.accumulate_some(own).await?.is_some() {
+            if let Some(portion) = owner.take()? {
+                self.combine(portion, context).await?;
+            }
+        }
+        while let Some(portion) = owner.next().await? {
+            self.combine(portion, context).await?;
+        }
+        self.helpers = owner.begun();
+        owner.measure(context);
+        Ok(())
+    }
+
+    /// Takes some rows of the input into account; returns how many, and `None` at the end.
+    ///
+    /// # Errors
+    /// Errors of the input, of expressions and of aggregates; 53200 if the statement may not hold the groups.
+    pub(super) async fn accumulate_some(
+        &mut self,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<usize>> {
+        if !self.input.more(context).await? {
+            return Ok(None);
+        }
+        let first = self.input.taken;
+        self.is_by_rows &= first > 0;
+        if !self.is_by_rows && self.accumulate_columns(context).await? {
+            return Ok(Some(self.input.taken - first));
+        }
+        self.is_by_rows = true;
+        self.input.batch.columns_to_rows();
+        self.input.batch.settle(context.memory())?;
+        let left = self.input.batch.len() - first;
+        let rows = context.turn().piece(left.min(BATCH_ROWS));
+        for groups in &mut self.sets {
+            groups.make_room(rows, context).await?;
+        }
+        self.accumulate(context, first..first + rows).await?;
+        self.input.taken += rows;
+        for groups in &mut self.sets {
+            groups.charge(context.memory())?;
+        }
+        context.pause(rows).await;
+        Ok(Some(rows))
     }
 
     /// Takes `rows` of a batch into account: finds the groups of all, then goes through them call
@@ -291,10 +336,16 @@ impl Operator for AggregateOperator<'_> {
         Box::pin(self.advance(context, out))
     }
 
+    fn helpers(&self) -> usize {
+        self.helpers
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
         self.sets.iter_mut().for_each(Groups::clear);
         self.is_read = false;
+        self.is_by_rows = false;
+        self.helpers = 0;
         self.next = (0, 0);
     }
 }

@@ -1,8 +1,8 @@
 //! Joins by hash: one side is read into a table, the other looked up in it, batch by batch.
 //!
 //! Sides that come by columns are gone through by columns (`hash_join/columnar.rs`). A batch is turned into rows where
-//! that is not possible: where a key or a condition fails, whose error has to be that of the first row, and where one row
-//! has very many candidates.
+//! that is not possible: where a key or a condition fails, whose error has to be that of the first row, and where one
+//! row has very many candidates.
 
 mod columnar;
 

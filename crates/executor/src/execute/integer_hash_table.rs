@@ -1,7 +1,7 @@
 //! Rows by keys that are integers. Where the keys lie close together, an array of row numbers does, which takes neither
 //! hashes nor comparisons: keys taken from a counter are like that, and so are most keys that joins refer to. Otherwise
-//! it is a table of keys (`integer_keys.rs`). A key of several integers is mixed into one ([`mixed`]): the rows that are
-//! found by that are to be compared with the key.
+//! it is a table of keys (`integer_keys.rs`). A key of several integers is mixed into one ([`mixed`]): the rows that
+//! are found by that are to be compared with the key.
 
 use batch::NO_ROW;
 use interleave::{Gradual, Policy as _, Prefetching};
@@ -237,8 +237,8 @@ impl IntegerHashTable {
 }
 
 /// Returns the place where a key's first row is noted in an array that begins with the key `first`; a place beyond the
-/// array's end for a key that is less than the first or greater than the last. (The array ends at or before the greatest
-/// integer, so that a difference that wraps around is never within it.)
+/// array's end for a key that is less than the first or greater than the last. (The array ends at or before the
+/// greatest integer, so that a difference that wraps around is never within it.)
 #[inline]
 fn place(first: i64, key: i64) -> usize {
     key.wrapping_sub(first) as u64 as usize

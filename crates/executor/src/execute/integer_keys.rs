@@ -1,8 +1,9 @@
-//! Numbers by an integer key, in a table that has nothing else: groups by one integer, and rows of a join's smaller side.
+//! Numbers by an integer key, in a table that has nothing else: groups by one integer, and rows of a join's smaller
+//! side.
 //!
-//! Places are probed one after the other. Keys are spread over them by a hash with a seed of each table's own, so that no
-//! data makes many keys meet in one place; at most half of the places are taken. The places of a batch are prefetched
-//! before the first is looked at.
+//! Places are probed one after the other. Keys are spread over them by a hash with a seed of each table's own, so that
+//! no data makes many keys meet in one place; at most half of the places are taken. The places of a batch are
+//! prefetched before the first is looked at.
 
 use std::hash::BuildHasher as _;
 
@@ -120,7 +121,8 @@ impl IntegerKeys {
         number.checked_sub(1)
     }
 
-    /// Gives a key a number in place of the one that it has; returns that. There is [room](Self::with_room) for the key.
+    /// Gives a key a number in place of the one that it has; returns that. There is [room](Self::with_room) for the
+    /// key.
     #[inline]
     pub(super) fn replace(&mut self, key: i64, number: u32) -> Option<u32> {
         let place = self.place(key);

@@ -38,10 +38,10 @@ impl Matches {
     }
 
     /// Finds the matches among the candidates for some rows of the left side, which are in the
-    /// order of these rows. The left side is not read without another condition. `matched` is called for each row of the right side that has a match.
-    /// With `goes_on` the last row has further candidates, which a later call is given with that
-    /// row as its first. Returns whether the last row is done: further candidates would make no
-    /// difference to it.
+    /// order of these rows. The left side is not read without another condition. `matched` is called for each row of
+    /// the right side that has a match. With `goes_on` the last row has further candidates, which a later call is given
+    /// with that row as its first. Returns whether the last row is done: further candidates would make no difference to
+    /// it.
     ///
     /// # Errors
     /// Errors of the other conditions.

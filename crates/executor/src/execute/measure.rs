@@ -45,8 +45,10 @@ const EXECUTION: usize = 0;
 pub struct Measurement {
     /// Number of times that the operator was begun.
     pub loops: u64,
-    /// Number of rows that the operator gave, in all loops.
+    /// Number of rows that the operator gave, in all loops, also on workers that helped.
     pub rows: u64,
+    /// Most workers that helped in a loop, beside the execution's own.
+    pub helpers: usize,
     /// Time until the first rows, including the operators below, in all loops.
     pub(crate) first_rows: Duration,
     /// Time of the operator and those below it, in all loops.
@@ -106,6 +108,20 @@ impl Measurements {
     pub fn operator(&self, number: usize) -> Measurement {
         let all = self.all.borrow();
         all.get(number).cloned().unwrap_or_default()
+    }
+
+    /// Returns the rows that each operator gave, by number.
+    pub(super) fn rows(&self) -> Vec<(usize, u64)> {
+        let all = self.all.borrow();
+        let rows = all.iter().map(|measured| measured.rows).enumerate();
+        rows.collect()
+    }
+
+    /// Adds rows that operators gave on a worker that helped; its time is not that of this execution.
+    pub(super) fn add_rows(&self, rows: &[(usize, u64)]) {
+        for (number, more) in rows {
+            self.change(*number, |measured| measured.rows += more);
+        }
     }
 
     /// Returns the measurement of the execution: the time spent outside its operators, and its
@@ -278,6 +294,7 @@ impl Operator for Measured<'_> {
             measurements.change(self.number, |measured| {
                 measured.loops += u64::from(is_first);
                 measured.rows += out.len() as u64;
+                measured.helpers = measured.helpers.max(self.operator.helpers());
             });
             Ok(more)
         })

@@ -63,6 +63,14 @@ impl OperatorNode<'_> {
         }
     }
 
+    /// Returns the number of workers that have helped: see [`Operator::helpers`].
+    pub(super) fn helpers(&self) -> usize {
+        match self {
+            OperatorNode::Scan(_) => 0,
+            OperatorNode::Other(operator) => operator.helpers(),
+        }
+    }
+
     /// Begins again: see [`Operator::rewind`].
     pub(super) fn rewind(&mut self) {
         match self {

@@ -47,6 +47,14 @@ pub(super) fn open<'p>(plan: &'p Plan, spare: &Rc<SpareRows>) -> Result<Operator
     opening.open(plan)
 }
 
+/// Returns the running side of a plan that another worker's operator reads, to be read here.
+///
+/// # Errors
+/// Errors of [`open`].
+pub(super) fn input<'p>(plan: &'p Plan, spare: &Rc<SpareRows>) -> Result<Input<'p>> {
+    Ok(Input::new(open(plan, spare)?, width(plan), spare))
+}
+
 /// Knowledge of the plan around the part that is opened.
 struct Opening<'p, 's> {
     /// Memory for batches.

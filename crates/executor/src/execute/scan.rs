@@ -268,14 +268,17 @@ impl<'p> ScanOperator<'p> {
     }
 
     fn begin(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
-        let scan = self.scan;
-        let is_whole = matches!(scan.access, AccessPath::Full) && !scan.ordered && !scan.with_key;
-        if is_whole && context.reads.unordered().is_some() {
-            let records = scan.table.storage().records_estimate();
-            self.progress = match records >= columnar::RECORDS_MIN {
-                true => Progress::Blocks(Box::default()),
-                false => Progress::Unordered(ScanPosition::default()),
-            };
+        // A part of a division is by blocks, whatever its worker would estimate by now.
+        if context.part.is_some() || is_by_blocks(self.scan, context) {
+            let mut blocks = Box::<Blocks>::default();
+            if context.part.is_some() {
+                blocks.scan.enter(0..0);
+            }
+            self.progress = Progress::Blocks(blocks);
+            return Ok(());
+        }
+        if is_whole(self.scan) && context.reads.unordered().is_some() {
+            self.progress = Progress::Unordered(ScanPosition::default());
             return Ok(());
         }
         let everything = Keys {
@@ -358,6 +361,18 @@ impl<'p> ScanOperator<'p> {
             .map_err(|error| of_engine(error, &self.scan.table))?
             .unwrap_or(Ok(false))
     }
+}
+
+/// Returns whether a scan reads all records of its table, in any order.
+fn is_whole(scan: &Scan) -> bool {
+    matches!(scan.access, AccessPath::Full) && !scan.ordered && !scan.with_key
+}
+
+/// Returns whether a scan that begins now reads its table by blocks.
+pub(super) fn is_by_blocks(scan: &Scan, context: &ExecutionContext<'_>) -> bool {
+    is_whole(scan)
+        && context.reads.unordered().is_some()
+        && scan.table.storage().records_estimate() >= columnar::RECORDS_MIN
 }
 
 /// Returns the engine's index of a table.

@@ -67,6 +67,9 @@ fn operator(node: &Node, options: &ExplainOptions<'_>) -> Value {
             json!(measured.rows_per_loop().round() as u64),
         );
         put("Actual Loops", json!(measured.loops));
+        if measured.helpers > 0 {
+            put("Workers Launched", json!(measured.helpers));
+        }
     }
     if !node.inputs.is_empty() {
         let inputs = node.inputs.iter().map(|(part, input)| {

@@ -55,8 +55,12 @@ fn operator(
     for (name, value) in &node.properties {
         lines.push(format!("{below}{name}: {value}"));
     }
+    let measured = options.measurement(node);
+    if let Some(measured) = measured.as_ref().filter(|measured| measured.helpers > 0) {
+        lines.push(format!("{below}Workers Launched: {}", measured.helpers));
+    }
     if options.outside().is_some()
-        && let Some(measured) = options.measurement(node)
+        && let Some(measured) = measured
         && measured.loops > 0
     {
         lines.push(format!("{below}Self Time: {}", measured.own));

@@ -35,8 +35,17 @@ fn uncount(_: &Context<'_>, state: &mut State, _: &[Value<'_>]) -> Result<bool> 
     Ok(true)
 }
 
+fn combine_counts(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let (Inner::Count(count), Inner::Count(more)) = (&mut state.0, &other.0) else {
+        return Err(mismatch());
+    };
+    *count += more;
+    Ok(())
+}
+
 static COUNT: Aggregate = Aggregate::new(|| State(Inner::Count(0)), count, counted)
     .removing(uncount)
+    .combining(combine_counts)
     .over_columns(columnar::count);
 
 fn start_integers() -> State {
@@ -60,6 +69,17 @@ fn remove_integer(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -
     *sum -= i128::from(take::<Wide>(arguments, 0)?.0);
     *count -= 1;
     Ok(true)
+}
+
+fn combine_integers(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let Inner::Integers { sum, count } = &mut state.0 else {
+        return Err(mismatch());
+    };
+    if let Some((more, rows)) = integers(other)? {
+        *sum += more;
+        *count += rows;
+    }
+    Ok(())
 }
 
 fn integers(state: &State) -> Result<Option<(i128, i64)>> {
@@ -97,12 +117,15 @@ fn integer_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
 
 static INTEGER_SUM: Aggregate = Aggregate::new(start_integers, add_integer, integer_sum)
     .removing(remove_integer)
+    .combining(combine_integers)
     .over_columns(columnar::add_integers);
 static WIDE_SUM: Aggregate = Aggregate::new(start_integers, add_integer, wide_sum)
     .removing(remove_integer)
+    .combining(combine_integers)
     .over_columns(columnar::add_integers);
 static INTEGER_AVERAGE: Aggregate = Aggregate::new(start_integers, add_integer, integer_average)
     .removing(remove_integer)
+    .combining(combine_integers)
     .over_columns(columnar::add_integers);
 
 fn start_floats() -> State {
@@ -113,12 +136,15 @@ fn start_floats() -> State {
     })
 }
 
-/// Adds to a sum of `real`, which is rounded at each step, as in PostgreSQL.
 fn add_single(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    add_to_single(state, take(arguments, 0)?)
+}
+
+/// Adds to a sum of `real`, which is rounded at each step, as in PostgreSQL.
+fn add_to_single(state: &mut State, operand: f32) -> Result<()> {
     let Inner::Floats { count, sum, .. } = &mut state.0 else {
         return Err(mismatch());
     };
-    let operand: f32 = take(arguments, 0)?;
     let total = *sum as f32 + operand;
     if total.is_infinite() && sum.is_finite() && operand.is_finite() {
         return Err(overflow());
@@ -141,6 +167,30 @@ pub(super) fn add_to_float(state: &mut State, operand: f64) -> Result<()> {
         return Err(overflow());
     }
     (*count, *sum) = (*count + 1.0, total);
+    Ok(())
+}
+
+/// Adds a sum of floats to another.
+fn combine_floats(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let Some((rows, more)) = floats(other)? else {
+        return Ok(());
+    };
+    add_to_float(state, more)?;
+    if let Inner::Floats { count, .. } = &mut state.0 {
+        *count += rows - 1.0;
+    }
+    Ok(())
+}
+
+/// Adds a sum of `real` to another: the sum is rounded to one.
+fn combine_singles(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let Some((rows, more)) = floats(other)? else {
+        return Ok(());
+    };
+    add_to_single(state, more as f32)?;
+    if let Inner::Floats { count, .. } = &mut state.0 {
+        *count += rows - 1.0;
+    }
     Ok(())
 }
 
@@ -173,11 +223,14 @@ fn start_float_sum() -> State {
     })
 }
 
-static FLOAT_SUM: Aggregate =
-    Aggregate::new(start_float_sum, add_float, float_sum).over_columns(columnar::add_floats);
-static SINGLE_SUM: Aggregate = Aggregate::new(start_float_sum, add_single, single_sum);
-static FLOAT_AVERAGE: Aggregate =
-    Aggregate::new(start_floats, add_float, float_average).over_columns(columnar::add_floats);
+static FLOAT_SUM: Aggregate = Aggregate::new(start_float_sum, add_float, float_sum)
+    .combining(combine_floats)
+    .over_columns(columnar::add_floats);
+static SINGLE_SUM: Aggregate =
+    Aggregate::new(start_float_sum, add_single, single_sum).combining(combine_singles);
+static FLOAT_AVERAGE: Aggregate = Aggregate::new(start_floats, add_float, float_average)
+    .combining(combine_floats)
+    .over_columns(columnar::add_floats);
 
 fn start_numerics() -> State {
     State(Inner::Numerics(NumericSum::default()))
@@ -199,6 +252,13 @@ fn remove_numeric(
         return Err(mismatch());
     };
     sum.remove(take(arguments, 0)?, context.scratch)
+}
+
+fn combine_numerics(context: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let (Inner::Numerics(sum), Inner::Numerics(other)) = (&mut state.0, &other.0) else {
+        return Err(mismatch());
+    };
+    sum.combine(other, context.scratch)
 }
 
 fn numerics(state: &State) -> Result<Option<&NumericSum>> {
@@ -227,9 +287,11 @@ fn numeric_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
 
 static NUMERIC_SUM: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_sum)
     .removing(remove_numeric)
+    .combining(combine_numerics)
     .over_columns(columnar::add_numerics);
 static NUMERIC_AVERAGE: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_average)
     .removing(remove_numeric)
+    .combining(combine_numerics)
     .over_columns(columnar::add_numerics);
 
 fn start_intervals() -> State {
@@ -264,6 +326,22 @@ fn remove_interval(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) 
     Ok(true)
 }
 
+fn combine_intervals(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let (
+        Inner::Intervals { sum, count },
+        Inner::Intervals {
+            sum: more,
+            count: rows,
+        },
+    ) = (&mut state.0, &other.0)
+    else {
+        return Err(mismatch());
+    };
+    *sum = datetime::add_intervals(*sum, *more)?;
+    *count += rows;
+    Ok(())
+}
+
 fn interval_sum<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
     match state.0 {
         Inner::Intervals { count: 0, .. } => Ok(Value::Null),
@@ -282,10 +360,13 @@ fn interval_average<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Resu
     }
 }
 
-static INTERVAL_SUM: Aggregate =
-    Aggregate::new(start_intervals, add_interval, interval_sum).removing(remove_interval);
+static INTERVAL_SUM: Aggregate = Aggregate::new(start_intervals, add_interval, interval_sum)
+    .removing(remove_interval)
+    .combining(combine_intervals);
 static INTERVAL_AVERAGE: Aggregate =
-    Aggregate::new(start_intervals, add_interval, interval_average).removing(remove_interval);
+    Aggregate::new(start_intervals, add_interval, interval_average)
+        .removing(remove_interval)
+        .combining(combine_intervals);
 
 const fn aggregate(
     name: &'static str,

@@ -4,6 +4,7 @@ use types::{Result, Value};
 
 use super::{Aggregate, Inner, State, mismatch};
 use crate::{
+    Context,
     argument::take,
     function::{BOOL, Body, Function, INT2, INT4, INT8},
     integer::{Integer, Wide},
@@ -38,17 +39,35 @@ fn start_booleans() -> State {
     })
 }
 
+fn combine_booleans(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let (
+        Inner::Booleans { trues, falses },
+        Inner::Booleans {
+            trues: more_trues,
+            falses: more_falses,
+        },
+    ) = (&mut state.0, &other.0)
+    else {
+        return Err(mismatch());
+    };
+    *trues += more_trues;
+    *falses += more_falses;
+    Ok(())
+}
+
 static AND: Aggregate = Aggregate::new(
     start_booleans,
     |_, state, arguments| count_boolean(state, arguments, 1),
     |_, state, _| boolean(state, |_, falses| falses == 0),
 )
+.combining(combine_booleans)
 .removing(|_, state, arguments| count_boolean(state, arguments, -1).map(|()| true));
 static OR: Aggregate = Aggregate::new(
     start_booleans,
     |_, state, arguments| count_boolean(state, arguments, 1),
     |_, state, _| boolean(state, |trues, _| trues > 0),
 )
+.combining(combine_booleans)
 .removing(|_, state, arguments| count_boolean(state, arguments, -1).map(|()| true));
 
 fn fold_bits(
@@ -62,6 +81,14 @@ fn fold_bits(
     let next = take::<Wide>(arguments, 0)?.0;
     *so_far = Some(so_far.map_or(next, |so_far| fold(so_far, next)));
     Ok(())
+}
+
+fn combine_bits(state: &mut State, other: &State, fold: impl Fn(i64, i64) -> i64) -> Result<()> {
+    match other.0 {
+        Inner::Bits(None) => Ok(()),
+        Inner::Bits(Some(bits)) => fold_bits(state, &[Value::Int8(bits)], fold),
+        _ => Err(mismatch()),
+    }
 }
 
 fn bits<'a, R: Integer>(state: &State, value: fn(R) -> Value<'a>) -> Result<Value<'a>> {
@@ -87,6 +114,7 @@ macro_rules! over_widths {
                             |_, state, arguments| fold_bits(state, arguments, $fold),
                             |_, state, _| bits(state, Value::Int2),
                         )
+                        .combining(|_, state, other| combine_bits(state, other, $fold))
                     },
                 ),
             ),
@@ -101,6 +129,7 @@ macro_rules! over_widths {
                             |_, state, arguments| fold_bits(state, arguments, $fold),
                             |_, state, _| bits(state, Value::Int4),
                         )
+                        .combining(|_, state, other| combine_bits(state, other, $fold))
                     },
                 ),
             ),
@@ -115,6 +144,7 @@ macro_rules! over_widths {
                             |_, state, arguments| fold_bits(state, arguments, $fold),
                             |_, state, _| bits(state, Value::Int8),
                         )
+                        .combining(|_, state, other| combine_bits(state, other, $fold))
                     },
                 ),
             ),

@@ -67,6 +67,14 @@ impl Extreme {
         }
         Ok(())
     }
+
+    fn combine(self, context: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+        match &other.0 {
+            Inner::One(Kept::Null) => Ok(()),
+            Inner::One(kept) => self.keep(context, state, &[kept.copied(context.scratch)?]),
+            _ => Err(mismatch()),
+        }
+    }
 }
 
 pub(super) fn one<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
@@ -85,24 +93,28 @@ static MIN: Aggregate = Aggregate::new(
     |context, state, arguments| Extreme::LEAST.keep(context, state, arguments),
     one,
 )
+.combining(|context, state, other| Extreme::LEAST.combine(context, state, other))
 .giving(Extreme::LEAST);
 static MAX: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| Extreme::GREATEST.keep(context, state, arguments),
     one,
 )
+.combining(|context, state, other| Extreme::GREATEST.combine(context, state, other))
 .giving(Extreme::GREATEST);
 static MIN_PADDED: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| Extreme::LEAST_PADDED.keep(context, state, arguments),
     one,
 )
+.combining(|context, state, other| Extreme::LEAST_PADDED.combine(context, state, other))
 .giving(Extreme::LEAST_PADDED);
 static MAX_PADDED: Aggregate = Aggregate::new(
     start_one,
     |context, state, arguments| Extreme::GREATEST_PADDED.keep(context, state, arguments),
     one,
 )
+.combining(|context, state, other| Extreme::GREATEST_PADDED.combine(context, state, other))
 .giving(Extreme::GREATEST_PADDED);
 
 macro_rules! both {

@@ -43,6 +43,43 @@ fn add_float(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Res
     Ok(())
 }
 
+/// Brings two samples together, as PostgreSQL's `float8_combine` does.
+fn combine_floats(_: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let (
+        Inner::Floats {
+            count,
+            sum,
+            squares,
+        },
+        Inner::Floats {
+            count: rows,
+            sum: more,
+            squares: more_squares,
+        },
+    ) = (&mut state.0, &other.0)
+    else {
+        return Err(mismatch());
+    };
+    if *rows == 0.0 {
+        return Ok(());
+    }
+    if *count == 0.0 {
+        (*count, *sum, *squares) = (*rows, *more, *more_squares);
+        return Ok(());
+    }
+    let total = *sum + more;
+    if total.is_infinite() && sum.is_finite() && more.is_finite() {
+        return Err(overflow());
+    }
+    let difference = *sum / *count - more / rows;
+    let both = *squares + more_squares + *count * rows * difference * difference / (*count + rows);
+    if both.is_infinite() && squares.is_finite() && more_squares.is_finite() {
+        return Err(overflow());
+    }
+    (*count, *sum, *squares) = (*count + rows, total, both);
+    Ok(())
+}
+
 fn float_variance(state: &State, sample: bool) -> Result<Option<f64>> {
     match state.0 {
         Inner::Floats { count, squares, .. } => {
@@ -87,6 +124,14 @@ fn remove_exact(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>
     Ok(sums.0.remove(number, context.scratch)? && sums.1.remove(square, context.scratch)?)
 }
 
+fn combine_exact(context: &Context<'_>, state: &mut State, other: &State) -> Result<()> {
+    let (Inner::Squares(sums), Inner::Squares(more)) = (&mut state.0, &other.0) else {
+        return Err(mismatch());
+    };
+    sums.0.combine(&more.0, context.scratch)?;
+    sums.1.combine(&more.1, context.scratch)
+}
+
 fn exact_result<'a>(
     context: &Context<'a>,
     state: &State,
@@ -129,11 +174,13 @@ macro_rules! moment {
     ($float:ident, $exact:ident, $sample:literal, $root:literal) => {
         static $float: Aggregate = Aggregate::new(start_floats, add_float, |_, state, _| {
             float_result(state, $sample, $root)
-        });
+        })
+        .combining(combine_floats);
         static $exact: Aggregate = Aggregate::new(start_exact, add_exact, |context, state, _| {
             exact_result(context, state, $sample, $root)
         })
-        .removing(remove_exact);
+        .removing(remove_exact)
+        .combining(combine_exact);
     };
 }
 

@@ -1,8 +1,8 @@
 //! Sums of `numeric`, exact.
 //!
 //! While it fits, the sum is an integer of 128 bits with a scale, to which numbers are added without
-//! memory. When it outgrows that, it is added to a number of any size. What few sums need lies apart, so that the state of
-//! a group is one line of a cache.
+//! memory. When it outgrows that, it is added to a number of any size. What few sums need lies apart, so that the state
+//! of a group is one line of a cache.
 
 use std::cmp::Ordering;
 
@@ -68,6 +68,38 @@ impl NumericSum {
             return Ok(());
         }
         self.add(Numeric::small(mantissa, scale), &Scratch::new())
+    }
+
+    /// Adds all numbers that were added to `other`.
+    ///
+    /// # Errors
+    /// `22003` if `numeric` has no such sum; 53200 if the statement may not hold a sum that has outgrown the recent
+    /// part.
+    pub(super) fn combine(&mut self, other: &NumericSum, scratch: &Scratch) -> Result<()> {
+        self.count += other.count;
+        match other.scale.cmp(&self.scale) {
+            Ordering::Less => {}
+            Ordering::Equal => self.of_scale += other.of_scale,
+            Ordering::Greater => self.of_scale = other.of_scale,
+        }
+        match self.sum(other.recent, other.scale) {
+            Some((recent, scale)) => (self.recent, self.scale) = (recent, scale),
+            None => self.spill(
+                Numeric::from_i128(other.recent, other.scale, scratch)?,
+                scratch,
+            )?,
+        }
+        let Some(other) = &other.rare else {
+            return Ok(());
+        };
+        let rare = self.rare.get_or_insert_default();
+        rare.nan += other.nan;
+        rare.positive += other.positive;
+        rare.negative += other.negative;
+        match &other.rest {
+            Some(rest) => self.spill(Numeric::from_stored(rest)?, scratch),
+            None => Ok(()),
+        }
     }
 
     /// Takes a number that was added out of the sum. Returns false if that cannot be done, because

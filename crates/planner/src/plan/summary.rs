@@ -1,6 +1,6 @@
 //! Groups, windows and order.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use batch::BATCH_ROWS;
 use types::Result;
@@ -58,14 +58,14 @@ impl Lowering {
                 .chain(aggregate.set_number)
                 .chain(aggregate.calls.iter().map(|call| call.column)),
         );
-        let plan = Plan::Aggregate(super::Aggregate {
+        let plan = Plan::Aggregate(Arc::new(super::Aggregate {
             input: Box::new(input.plan),
             keys,
             key_types: aggregate.keys.iter().map(|(_, key)| key.ty).collect(),
             sets: aggregate.sets,
             with_set_number: aggregate.set_number.is_some(),
             calls,
-        });
+        }));
         Ok(Node { plan, layout })
     }
 

@@ -1,5 +1,7 @@
 //! Walks over the parts of plans.
 
+use std::sync::Arc;
+
 use super::{CommonTableBody, Plan};
 
 impl Plan {
@@ -34,7 +36,14 @@ impl Plan {
                 visit(&mut apply.input);
                 visit(&mut apply.query);
             }
-            Plan::Aggregate(aggregate) => visit(&mut aggregate.input),
+            Plan::Aggregate(aggregate) => {
+                let aggregate = Arc::get_mut(aggregate);
+                visit(
+                    &mut aggregate
+                        .expect("a plan that is changed is not carried out")
+                        .input,
+                );
+            }
             Plan::IncrementalSort(sort) => visit(&mut sort.input),
             Plan::Calls(calls) => visit(&mut calls.input),
             Plan::Union { left, right } | Plan::Set { left, right, .. } => {

@@ -396,6 +396,7 @@ impl Compiler<'_> {
                 None => Instruction::Call2 {
                     function: body,
                     is_stable: !function.is_volatile(),
+                    is_shareable: function.0.is_the_same_anywhere(),
                     kernel: Kernel::of(function.0, left_type, right_type),
                     left,
                     right,
@@ -416,6 +417,7 @@ impl Compiler<'_> {
             function: body,
             strict: function.0.strict,
             is_stable: !function.is_volatile(),
+            is_shareable: function.0.is_the_same_anywhere(),
             first,
             count,
             types,
@@ -435,6 +437,7 @@ impl Compiler<'_> {
             strict: chain.strict,
             // The links of chains are functions of their operands alone.
             is_stable: true,
+            is_shareable: true,
             first,
             count,
             types: Some(types),

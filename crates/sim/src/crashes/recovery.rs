@@ -117,7 +117,7 @@ pub(super) fn open(
     }
     let report = recovery.finish()?;
     let handles: Vec<_> = berths.iter().map(Berth::handle).collect();
-    database.set_build_helpers(Box::new(move |help| {
+    database.set_helpers(Box::new(move |help| {
         for handle in &handles {
             let help = help.clone();
             // A panic of the task is seen by the comparison at the end of the round.

@@ -3,15 +3,19 @@
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use functions::{Environment, Objects, Patterns};
 use types::{Memory, Names, Result};
 
-use super::settings::{
-    Asked, PendingSettings,
-    known::{DEFINITIONS, Definition},
+use super::{
+    helpers::StatementHelpers,
+    settings::{
+        Asked, PendingSettings,
+        known::{DEFINITIONS, Definition},
+    },
 };
 use catalog::{Catalog, ObjectId, Searched, SessionValues};
 use syntax::command::Scope;
@@ -89,6 +93,17 @@ impl SessionEnvironment {
     pub(super) fn transaction_time(&self) -> i64 {
         self.transaction_time.get()
     }
+
+    /// Returns when the transaction and the statement began.
+    pub(super) fn times(&self) -> (i64, i64) {
+        (self.transaction_time.get(), self.statement_time.get())
+    }
+
+    /// Sets when the transaction and the statement began, of which this session carries out a part.
+    pub(super) fn set_times(&self, (transaction, statement): (i64, i64)) {
+        self.transaction_time.set(transaction);
+        self.statement_time.set(statement);
+    }
 }
 
 /// Returns the microseconds since 2000-01-01 in UTC.
@@ -104,7 +119,9 @@ fn now() -> i64 {
 /// The session while a statement runs, with the catalog that the statement sees.
 pub(super) struct StatementEnvironment<'s> {
     pub(super) session: &'s SessionEnvironment,
-    pub(super) catalog: &'s Catalog,
+    pub(super) catalog: &'s Arc<Catalog>,
+    /// Way to other workers.
+    pub(super) helpers: StatementHelpers<'s>,
     pub(super) names: Searched<'s>,
     pub(super) lookup: Lookup<'s>,
     pub(super) asked: Asked<'s>,

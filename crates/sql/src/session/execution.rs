@@ -12,7 +12,7 @@ use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
 use super::{
     CommandTag, Field, ResultRow, Session, Sink, environment::StatementEnvironment,
-    query::CachedPlan,
+    helpers::StatementHelpers, query::CachedPlan,
 };
 use batch::{Rows, SpareRows};
 use catalog::{Catalog, from_engine};
@@ -242,6 +242,8 @@ impl Session {
             budget: &shared.budget,
             key_changes,
             is_sequential: self.settings.effects().is_sequential,
+            helpers: Some(&environment.helpers),
+            part: None,
         }
     }
 
@@ -261,11 +263,12 @@ impl Session {
     /// Returns the session as functions see it while a statement runs that sees this catalog.
     pub(super) fn statement_environment<'s>(
         &'s self,
-        catalog: &'s Catalog,
+        catalog: &'s Arc<Catalog>,
     ) -> StatementEnvironment<'s> {
         StatementEnvironment {
             session: &self.environment,
             catalog,
+            helpers: StatementHelpers::new(self, catalog),
             names: self.names(catalog),
             lookup: Lookup {
                 catalog,

@@ -218,6 +218,11 @@ impl SessionSettings {
         }
     }
 
+    /// Takes over the inputs of another session, a part of whose statement this one carries out.
+    pub(super) fn adopt(&mut self, inputs: &Arc<Inputs>) {
+        self.inputs = inputs.clone();
+    }
+
     /// Returns the values for a later [`Session::restore`].
     pub(super) fn values(&self) -> &Values {
         &self.values

@@ -93,6 +93,8 @@ type Reply = std::result::Result<Answer, SqlError>;
 /// A database for tests: see the module text.
 pub(crate) struct Bed {
     worker: Worker<engine::Session>,
+    /// Further workers of the database, which go on when they are given a turn ([`Bed::turn`]).
+    others: Vec<Worker<engine::Session>>,
     database: Arc<sql::Database>,
     first: Client,
 }
@@ -234,8 +236,85 @@ impl Bed {
         let first = client(&worker, &database);
         Bed {
             worker,
+            others: Vec::new(),
             database,
             first,
+        }
+    }
+
+    /// Makes a database with `workers` workers, which help each other.
+    pub(crate) fn crew(workers: usize) -> Bed {
+        let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
+        let worker = || {
+            let session = engine::Session::new(&database).unwrap();
+            Worker::new(WorkerConfig::default(), session, Clock::real())
+        };
+        let mut bed = Bed::of(worker());
+        bed.others.resize_with(workers - 1, worker);
+        let all = std::iter::once(&bed.worker).chain(&bed.others);
+        let handles: Vec<_> = all.map(Worker::handle).collect();
+        database.set_helpers(Box::new(move |help| {
+            for handle in &handles {
+                let help = help.clone();
+                let task = handle.submit(|session: &Rc<engine::Session>| help.run(session.clone()));
+                task.detach();
+            }
+        }));
+        bed
+    }
+
+    fn worker(&mut self, number: usize) -> &mut Worker<engine::Session> {
+        match number.checked_sub(1) {
+            None => &mut self.worker,
+            Some(other) => &mut self.others[other],
+        }
+    }
+
+    /// Gives the tasks of a worker a turn: one of a class goes on.
+    pub(crate) fn turn(&mut self, worker: usize) {
+        let worker = self.worker(worker);
+        let turn = worker.handle().submit(|_| std::future::ready(()));
+        worker.run_until(turn).unwrap();
+    }
+
+    /// Ends a worker, whose tasks are dropped.
+    pub(crate) fn end_worker(&mut self, number: usize) {
+        drop(self.others.remove(number - 1));
+    }
+
+    /// Returns the number of tasks of a worker that have not ended.
+    pub(crate) fn open_tasks(&mut self, worker: usize) -> u64 {
+        self.worker(worker).handle().open_tasks()
+    }
+
+    /// Returns whether no old version is kept for any snapshot.
+    pub(crate) fn is_horizon_now(&mut self) -> bool {
+        for worker in 0..=self.others.len() {
+            let worker = self.worker(worker);
+            worker.local().tend();
+        }
+        let database = self.worker.local().database();
+        database.horizon() == database.now()
+    }
+
+    /// Opens another session, on a worker.
+    pub(crate) fn client_on(&mut self, worker: usize) -> Client {
+        let database = self.database.clone();
+        client(self.worker(worker), &database)
+    }
+
+    /// Returns the answer to a text that was sent to `client`, after which workers were given turns in an order.
+    pub(crate) fn reply_after(
+        &mut self,
+        client: &Client,
+        mut order: impl FnMut() -> usize,
+    ) -> Reply {
+        loop {
+            if let Ok(reply) = client.replies.try_recv() {
+                return reply;
+            }
+            let worker = order();
+            self.turn(worker);
         }
     }
 

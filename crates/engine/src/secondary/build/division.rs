@@ -2,7 +2,7 @@
 //! opening, whose table cannot be written meanwhile.
 //!
 //! The builder cuts the table's keys into *pieces* and hands the division to the database's workers
-//! ([`Database::set_build_helpers`]). Each worker takes one piece after the other, reads records at
+//! ([`Session::ask_for_help`]). Each worker takes one piece after the other, reads records at
 //! the snapshot that all of them share, and claims their entries in transactions of its own. The
 //! builder cuts a few pieces ahead and takes pieces like the others. It goes on to record the index
 //! when all pieces are done.
@@ -49,8 +49,9 @@
 
 use std::{
     collections::VecDeque,
-    fmt,
+    future::Future,
     ops::Bound,
+    pin::Pin,
     rc::Rc,
     sync::{
         Arc, Mutex, MutexGuard,
@@ -63,8 +64,8 @@ use interleave::{Grouped, Policy, sleep};
 use super::{Batch, BuildError, STRIDE_BATCHES, WAIT_MAX, WAIT_MIN, claim_all, read_batch};
 use crate::{
     cold::{Patience, RoomOwner},
-    database::Database,
     error::Error,
+    help::DividedWork,
     log::Durability,
     secondary::{Index, IndexState, pace::Pace},
     session::Session,
@@ -79,24 +80,14 @@ const PIECES_AHEAD: usize = 16;
 /// milliseconds.
 const BATCHES_PER_SNAPSHOT: u32 = 1024;
 
-/// Function that sends a divided build to the other workers of the database, each of which is to run
-/// [`IndexHelp::run`]. Called on the builder's worker; it must not wait.
-pub type BuildHelpers = Box<dyn Fn(&IndexHelp) + Send + Sync>;
-
 /// Returns the number of records of a piece, for batches of at most `batch_records`.
 pub(super) fn piece_records(batch_records: usize) -> usize {
     batch_records * STRIDE_BATCHES * PIECE_STRIDES
 }
 
-/// The part in a divided build that other workers can take. Cheap to clone.
-#[derive(Clone)]
-pub struct IndexHelp(pub(super) Arc<Division>);
-
 /// Divided build: see the module text.
 pub(super) struct Division {
     index: Index,
-    /// Session of the builder.
-    builder: u16,
     batch_records: usize,
     work: Mutex<Work>,
     /// Number of records whose entries are claimed, and of batches given up. Relaxed: for people.
@@ -143,10 +134,9 @@ pub(super) struct Taken {
 }
 
 impl Division {
-    pub(super) fn new(index: &Index, builder: &Session, batch_records: usize) -> Arc<Division> {
+    pub(super) fn new(index: &Index, batch_records: usize) -> Arc<Division> {
         Arc::new(Division {
             index: index.clone(),
-            builder: builder.number,
             batch_records,
             work: Mutex::default(),
             records_done: AtomicU64::new(0),
@@ -300,20 +290,22 @@ impl Drop for Taken {
     }
 }
 
-impl IndexHelp {
-    /// Takes part in the build on the worker of `session` until there is nothing left to take. The
-    /// builder's own session has no part in it.
+impl DividedWork for Division {
+    /// Takes part in the build on the worker of `session` until there is nothing left to take.
     ///
     /// # Suspension
     /// Memory and event waits, and timers; other tasks of the worker have the greater part of it.
     ///
     /// # Cancellation
     /// The builder does what was left to do here.
-    pub async fn run(self, session: Rc<Session>) {
-        let division = self.0;
-        if session.number == division.builder {
-            return;
-        }
+    fn take_part(self: Arc<Self>, session: Rc<Session>) -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(self.help(session))
+    }
+}
+
+impl Division {
+    async fn help(self: Arc<Self>, session: Rc<Session>) {
+        let division = self;
         let mut pace = Pace::new(&session);
         let mut wait = WAIT_MIN;
         loop {
@@ -372,21 +364,5 @@ async fn help_with(
             }
             Err(error) => return Err(error),
         }
-    }
-}
-
-impl Database {
-    /// Sets the function that sends divided builds of indexes to the workers of the database.
-    /// Without it, a builder works alone. Returns false if there is one already.
-    pub fn set_build_helpers(&self, helpers: BuildHelpers) -> bool {
-        self.build_helpers.set(helpers).is_ok()
-    }
-}
-
-impl fmt::Debug for IndexHelp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IndexHelp")
-            .field("index", &self.0.index)
-            .finish_non_exhaustive()
     }
 }

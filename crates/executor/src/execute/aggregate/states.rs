@@ -2,7 +2,7 @@
 
 use functions::{Aggregate as Definition, Context, State};
 use interleave::Gradual;
-use types::{Result, Value};
+use types::{Result, SqlError, SqlState, Value};
 
 use super::super::{
     ExecutionContext,
@@ -113,6 +113,29 @@ impl<'p> Call<'p> {
         }
     }
 
+    /// Takes the rows of another worker's state into account, which is one of a call without DISTINCT and ORDER BY.
+    /// Returns the bytes that the state of the group has grown by.
+    ///
+    /// # Errors
+    /// Errors of the function; XX000 for a call whose states cannot be combined.
+    pub(super) fn combine(
+        &self,
+        states: &mut States,
+        group: u32,
+        function_context: &Context<'_>,
+        other: &State,
+    ) -> Result<usize> {
+        let group = group as usize;
+        let before = states.heap_bytes(group);
+        let (Some(combine), States::Running(running)) = (self.definition.combine, &mut *states)
+        else {
+            let message = "states of an aggregate that cannot be combined";
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+        };
+        combine(function_context, &mut running[group], other)?;
+        Ok(states.heap_bytes(group).saturating_sub(before))
+    }
+
     /// Returns the result for a group.
     ///
     /// # Errors
@@ -210,6 +233,14 @@ impl States {
             }
         }
         Ok(())
+    }
+
+    /// Takes all states out; none, if they are of a call with DISTINCT or ORDER BY.
+    pub(super) fn take_running(&mut self) -> Vec<State> {
+        match self {
+            Self::Running(states) => std::mem::take(states),
+            Self::Distinct(_) | Self::Ordered(_) => Vec::new(),
+        }
     }
 
     /// Forgets all groups.

@@ -1,7 +1,7 @@
-//! Joins by hash over batches by columns: keys are computed column by column, and so are other conditions, for all pairs
-//! of a batch with equal keys. What matches is put together by columns ([`Columns::append_pairs`]), several batches of
-//! the probe side at a time: a join that leaves few rows out of each would otherwise burden its reader with small
-//! batches.
+//! Joins by hash over batches by columns: keys are computed column by column, and so are other conditions, for all
+//! pairs of a batch with equal keys. What matches is put together by columns ([`Columns::append_pairs`]), several
+//! batches of the probe side at a time: a join that leaves few rows out of each would otherwise burden its reader with
+//! small batches.
 
 use std::rc::Rc;
 

@@ -2,7 +2,8 @@
 //!
 //! The engine gives blocks where it has them, and records elsewhere. Rows of blocks are taken out column by column;
 //! records are decoded into columns, too, if the reader of the rows takes them. The filter is computed for all rows of
-//! a batch at once. A batch goes on where the task's turn has cut it.
+//! a batch at once. A batch goes on where the task's turn has cut it. A scan that is a part of a division
+//! (`parallel.rs`) reads ranges of chunks, as it gets them.
 
 use batch::{BATCH_BYTES, BATCH_ROWS, COLUMN_ROWS, Columns, Rows, View};
 use engine::BlockScan;
@@ -10,7 +11,7 @@ use planner::{plan::Scan, program::Program};
 use types::{Result, Scratch};
 
 use super::{
-    super::ExecutionContext,
+    super::{ExecutionContext, parallel::Part},
     FIRST_ROWS, Progress, Reader, ScanOperator,
     blocks::BlockRows,
     pieces::{End, Output, piece_by_blocks},
@@ -165,7 +166,10 @@ impl Blocks {
         out: &mut impl Output,
     ) -> Result<()> {
         match piece_by_blocks(scan, self, context, wanted, out).await? {
-            End::Range => self.is_over = true,
+            End::Range => match context.part.and_then(Part::next_chunks) {
+                Some(chunks) => self.scan.enter(chunks),
+                None => self.is_over = true,
+            },
             End::Turn => context.end_turn().await,
             End::Batch => {}
         }

@@ -10,8 +10,8 @@ const NONE: u32 = u32::MAX;
 
 impl<'a> Run<'_, 'a> {
     /// Carries out an instruction whose operands are one column with classes and constants, once for each class among
-    /// the active rows. `None` if the operands are others, if there are too few rows for their classes, or if the column
-    /// is one that loops go through as fast. `Some(None)` if the instruction fails for a row.
+    /// the active rows. `None` if the operands are others, if there are too few rows for their classes, or if the
+    /// column is one that loops go through as fast. `Some(None)` if the instruction fails for a row.
     pub(super) fn by_classes(&mut self, instruction: Instruction) -> Option<Option<Computed<'a>>> {
         let mut operands = Vec::new();
         instruction.operands(&mut |operand| operands.push(operand));

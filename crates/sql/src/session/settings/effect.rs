@@ -32,6 +32,8 @@ pub(in crate::session) struct Effects {
     durability: Option<Durability>,
     /// Whether keys are looked up one after the other.
     pub(in crate::session) is_sequential: bool,
+    /// Most workers that may help with a statement.
+    pub(in crate::session) helpers_most: usize,
     /// Bytes that a statement may hold, if that was set.
     pub(in crate::session) statement_memory: Option<usize>,
     /// Least importance of notices that are sent.
@@ -50,6 +52,7 @@ impl Default for Effects {
             characteristics: Characteristics::default(),
             durability: None,
             is_sequential: false,
+            helpers_most: usize::MAX,
             statement_memory: None,
             least_told: Severity::Notice,
             reports: false,
@@ -298,6 +301,9 @@ impl SessionSettings {
                 effects.characteristics.read_only = value == "on";
             }
             "weft.statement_memory" => effects.statement_memory = size(definition, value),
+            "max_parallel_workers_per_gather" => {
+                effects.helpers_most = value.parse().unwrap_or(usize::MAX);
+            }
             "weft.longest_slice" => interleave::forget_longest_slice(),
             "weft.interleaving" => effects.is_sequential = value == "off",
             "client_min_messages" => effects.least_told = Severity::named(value),

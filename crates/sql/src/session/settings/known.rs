@@ -172,7 +172,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("max_index_keys", Integer(32, 32, Unit::None), Fixed, "32", "Shows how many columns an index may have."),
     setting("max_parallel_maintenance_workers", Integer(0, 1024, Unit::None), Harmless, "2", "Sets how many processes maintain a table."),
     setting("max_parallel_workers", Integer(0, 1024, Unit::None), Harmless, "8", "Sets how many processes run statements."),
-    setting("max_parallel_workers_per_gather", Integer(0, 1024, Unit::None), Harmless, "2", "Sets how many processes run a statement."),
+    setting("max_parallel_workers_per_gather", Integer(0, 1024, Unit::None), Effective, "1024", "Sets how many other workers may help with a statement, of those that there are."),
     setting("max_prepared_transactions", Integer(0, 262_143, Unit::None), AtStart, "0", "Shows how many transactions may be prepared for a second phase."),
     setting("password_encryption", Enum(&["md5", "scram-sha-256"]), Only(&["scram-sha-256"]), "scram-sha-256", "Sets how passwords are kept."),
     setting("plan_cache_mode", Enum(&["auto", "force_generic_plan", "force_custom_plan"]), Harmless, "auto", "Sets whether plans depend on parameters."),

@@ -1,0 +1,387 @@
+//! Statements that several workers carry out. All workers are on the test's thread and have turns in an order that the
+//! test draws; a turn of a task that computes takes about as long as a slice.
+
+use crate::bed::{Bed, Client};
+
+/// Rows of the table: more than the fewest for which other workers are asked.
+const ROWS: u32 = 70_000;
+
+/// Turns of a worker in which a task that is to end has some of its own: interactive tasks go first.
+const TURNS_MAX: usize = 100_000;
+
+const TABLE: &str = "create table t (a int primary key, b int, n numeric(12, 2), f double precision, x text, d date,
+        wide numeric);
+    insert into t select i, case when i % 11 > 0 then i % 7 end, i * 0.25, i / 8.0, 'text ' || i % 100,
+        date '2000-01-01' + i % 1000, case when i % 2 = 0 then i * 1e30 else i * 0.001 end
+        from generate_series(1, 70000) i;
+    create table none (a int primary key, b int);
+    analyze t";
+
+fn crew(workers: usize) -> Bed {
+    let mut bed = Bed::crew(workers);
+    bed.run(TABLE).unwrap();
+    bed
+}
+
+/// Returns an order of turns for `workers` workers, by a seed.
+fn order(seed: u64, workers: usize) -> impl FnMut() -> usize {
+    let mut dice = fastrand::Rng::with_seed(seed);
+    move || dice.usize(..workers)
+}
+
+/// Returns the sorted rows of a statement's answer, or the error's SQLSTATE, with turns in an order by `seed`.
+fn ask(bed: &mut Bed, client: &Client, text: &str, seed: u64, workers: usize) -> Vec<String> {
+    bed.send_to(client, text);
+    match bed.reply_after(client, order(seed, workers)) {
+        Ok(answer) => {
+            let mut rows: Vec<_> = answer.rows.iter().map(|row| row.join("|")).collect();
+            rows.sort_unstable();
+            rows
+        }
+        Err(error) => vec![error.state().code().to_owned()],
+    }
+}
+
+/// Returns the number of workers that EXPLAIN says to have helped with a statement.
+fn helpers(bed: &mut Bed, client: &Client, text: &str, seed: u64, workers: usize) -> usize {
+    let text = format!("explain (analyze, costs off, timing off) {text}");
+    let told = ask(bed, client, &text, seed, workers);
+    let mut numbers = told
+        .iter()
+        .filter_map(|line| line.split_once("Workers Launched: "));
+    numbers
+        .next()
+        .map_or(0, |(_, number)| number.parse().unwrap())
+}
+
+/// Gives a worker turns until all of its tasks have ended but `tasks`.
+fn let_end(bed: &mut Bed, worker: usize, tasks: u64) {
+    for _ in 0..TURNS_MAX {
+        if bed.open_tasks(worker) <= tasks {
+            return;
+        }
+        bed.turn(worker);
+    }
+    panic!("{} tasks", bed.open_tasks(worker));
+}
+
+/// Gives the first worker turns until another one has an offer beside `tasks` of its own.
+fn await_offer(bed: &mut Bed, worker: usize, tasks: u64) {
+    while bed.open_tasks(worker) == tasks {
+        bed.turn(0);
+    }
+}
+
+const ALONE: &str = "set max_parallel_workers_per_gather = 0";
+
+/// Statements whose aggregates are divided.
+const DIVIDED: &[&str] = &[
+    "select count(*) from t",
+    "select b, count(*), count(b), sum(a), avg(a), min(x), max(x) from t group by b",
+    "select b, sum(n), avg(n), min(n), max(n), sum(wide), avg(wide), variance(n), stddev_pop(a) from t group by b",
+    "select x, sum(a) filter (where b > 3), count(*) filter (where b is null) from t group by x having sum(a) > 900",
+    "select d, bool_and(a > 100), bool_or(b = 3), every(b < 6), bit_and(a), bit_or(b), bit_xor(a) from t group by d",
+    "select sum(n * (1 - b)) from t where d >= date '2001-01-01' and d < date '2001-01-01' + interval '1 year'",
+    "select b, x, count(*) from t group by grouping sets ((b), (x), (b, x), ())",
+    "select sum(f), avg(f), min(f), max(f) from t",
+    "select count(*), sum(a), min(x), bool_and(b > 0) from t where n < 0",
+    "select sum(a * 1000000000000::bigint) from t",
+    "select max(d - date '1999-12-31'), min(to_char(d, 'YYYY-MM')), sum(a % 50 * interval '1 hour') from t",
+    "select s.c, count(*) from (select upper(x) as c, b from t where b <> 2) s where s.b <> 3 group by s.c",
+    "select count(*) from t where x like '%7' and n > 10 and a <> all (array[7, 17, 27, 37, 47, 57, 67, 77, 87, 97])",
+    "select a, count(*), sum(n) from t group by a",
+];
+
+/// Statements that one worker carries out, for their programs, their aggregates or their tables.
+const UNDIVIDED: &[&str] = &[
+    "select count(distinct b) from t",
+    "select length(string_agg(x, ',' order by a)) from t",
+    "select array_length(array_agg(b), 1) from t",
+    "select count(*) from t where random() < 2",
+    "select count(*) from t where current_setting('server_version') = '15.0'",
+    "select count(*) from none",
+    "select b, count(*) from none group by b",
+    "select count(*) from t where a > 100",
+];
+
+#[test]
+fn all_workers_give_the_answers_of_one() {
+    for workers in [2, 4] {
+        let mut bed = crew(workers);
+        let (many, alone) = (bed.client_on(0), bed.client_on(0));
+        assert!(ask(&mut bed, &alone, ALONE, 0, 1).is_empty());
+        for (seed, text) in (0..).zip(DIVIDED.iter().chain(UNDIVIDED)) {
+            let expected = ask(&mut bed, &alone, text, seed, workers);
+            let found = ask(&mut bed, &many, text, seed, workers);
+            assert_eq!(found, expected, "{text}, {workers} workers");
+        }
+        for (seed, text) in (0..).zip(DIVIDED).filter(|_| workers == 4) {
+            let helped = helpers(&mut bed, &many, text, seed, workers);
+            assert!(
+                (1..workers).contains(&helped),
+                "{text}: {helped} of {workers}"
+            );
+            assert_eq!(helpers(&mut bed, &alone, text, seed, workers), 0, "{text}");
+        }
+        for (seed, text) in (0..).zip(UNDIVIDED).filter(|_| workers == 4) {
+            assert_eq!(helpers(&mut bed, &many, text, seed, workers), 0, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_setting_bounds_the_helpers_of_a_statement() {
+    let mut bed = crew(4);
+    let client = bed.client_on(0);
+    let text = "select sum(a) from t";
+    let show = "show max_parallel_workers_per_gather";
+    assert_eq!(ask(&mut bed, &client, show, 0, 1), ["1024"]);
+    for most in [1, 2] {
+        let set = format!("set max_parallel_workers_per_gather = {most}");
+        ask(&mut bed, &client, &set, 0, 1);
+        // Turns in a circle: each worker hears of the offer before the chunks are taken.
+        let explain = format!("explain (analyze, costs off, timing off) {text}");
+        bed.send_to(&client, &explain);
+        let mut next = 0;
+        let told = bed.reply_after(&client, || {
+            next += 1;
+            next % 4
+        });
+        let told = told.unwrap();
+        let line = format!("  Workers Launched: {most}");
+        assert!(
+            told.rows.iter().any(|row| row[0] == line),
+            "{:?}",
+            told.rows
+        );
+    }
+}
+
+/// The statement's worker waits for no worker that has other work to do, or none at all.
+#[test]
+fn a_statement_does_not_wait_for_workers_that_do_not_begin() {
+    let mut bed = crew(3);
+    let client = bed.client_on(0);
+    let answer = ask(&mut bed, &client, "select count(*) from t", 0, 1);
+    assert_eq!(answer, [ROWS.to_string()]);
+    // They find nothing left to do.
+    for worker in [1, 2] {
+        assert_eq!(bed.open_tasks(worker), 1);
+        let_end(&mut bed, worker, 0);
+    }
+    assert!(bed.is_horizon_now());
+}
+
+/// One of many rows fails, on whichever worker reads it; the others end.
+#[test]
+fn an_error_of_any_part_is_that_of_the_statement() {
+    let mut bed = crew(3);
+    let client = bed.client_on(0);
+    for seed in 0..12 {
+        let row = seed * 5_500 + 1;
+        let text = format!("select sum(1 / (a - {row})) from t");
+        assert_eq!(
+            ask(&mut bed, &client, &text, seed, 3),
+            ["22012"],
+            "row {row}"
+        );
+        let all = ask(&mut bed, &client, "select count(*) from t", seed, 3);
+        assert_eq!(all, [ROWS.to_string()]);
+    }
+    for worker in [1, 2] {
+        let_end(&mut bed, worker, 0);
+    }
+    assert!(bed.is_horizon_now());
+}
+
+/// Everything that a statement sees is of one moment, whatever is written while its parts are carried out.
+#[test]
+fn parts_see_one_snapshot_beside_writers() {
+    let mut bed = crew(3);
+    let (reader, writer) = (bed.client_on(0), bed.client_on(1));
+    let text = "select count(*), sum(a), sum(n) from t";
+    for seed in 0..8 {
+        let expected = ask(&mut bed, &reader, text, seed, 3);
+        bed.send_to(&reader, text);
+        let mut turns = order(seed, 3);
+        for _ in 0..50 * seed {
+            let worker = turns();
+            bed.turn(worker);
+        }
+        let write = format!(
+            "delete from t where a % 100 = {seed}; update t set n = n + 1 where a % 50 = {seed};
+             insert into t select 1000000 + {seed} * 1000 + i, 1, 1 from generate_series(1, 500) i"
+        );
+        bed.send_to(&writer, &write);
+        let mut turns = order(seed + 100, 3);
+        let found = bed.reply_after(&reader, &mut turns).unwrap();
+        bed.reply_after(&writer, turns).unwrap();
+        let began_after = ask(&mut bed, &reader, text, seed, 3);
+        let found = found.rows[0].join("|");
+        // The write may have come first as a whole.
+        assert!(
+            found == expected[0] || found == began_after[0],
+            "seed {seed}: {found}, not {expected:?} or {began_after:?}"
+        );
+    }
+}
+
+#[test]
+fn a_transaction_that_has_written_sees_its_own_writes() {
+    let mut bed = crew(2);
+    let client = bed.client_on(0);
+    ask(
+        &mut bed,
+        &client,
+        "begin; delete from t where a <= 1000",
+        0,
+        2,
+    );
+    let text = "select count(*) from t";
+    assert_eq!(ask(&mut bed, &client, text, 1, 2), ["69000"]);
+    assert_eq!(helpers(&mut bed, &client, text, 1, 2), 0);
+    ask(&mut bed, &client, "rollback", 0, 2);
+    assert_eq!(ask(&mut bed, &client, text, 1, 2), ["70000"]);
+    assert_eq!(helpers(&mut bed, &client, text, 1, 2), 1);
+    // A serializable transaction is certified by what it reads itself.
+    ask(
+        &mut bed,
+        &client,
+        "begin isolation level serializable",
+        0,
+        2,
+    );
+    assert_eq!(helpers(&mut bed, &client, text, 1, 2), 0);
+    ask(&mut bed, &client, "commit", 0, 2);
+    ask(
+        &mut bed,
+        &client,
+        "begin isolation level repeatable read",
+        0,
+        2,
+    );
+    assert_eq!(helpers(&mut bed, &client, text, 1, 2), 1);
+    assert_eq!(ask(&mut bed, &client, text, 1, 2), ["70000"]);
+}
+
+/// Parameters, and values of the rows around a subquery, are those of the statement on all workers.
+#[test]
+fn parts_know_the_parameters() {
+    let mut bed = crew(3);
+    let client = bed.client_on(0);
+    let prepare = "prepare p (int, text) as select count(*) from t where b = $1 and x <> $2";
+    ask(&mut bed, &client, prepare, 0, 1);
+    let expected = ask(
+        &mut bed,
+        &client,
+        "select count(*) from t where b = 3 and x <> 'text 9'",
+        0,
+        1,
+    );
+    let execute = "execute p (3, 'text 9')";
+    assert_eq!(ask(&mut bed, &client, execute, 1, 3), expected);
+    assert!(helpers(&mut bed, &client, execute, 1, 3) > 0);
+    let lateral = "select i, s.c from generate_series(0, 2) i,
+        lateral (select count(*) + 0 * random() as c from t where b > i and a <> i) s";
+    let alone = bed.client_on(0);
+    ask(&mut bed, &alone, ALONE, 0, 1);
+    let expected = ask(&mut bed, &alone, lateral, 0, 1);
+    assert_eq!(expected.len(), 3);
+    assert_eq!(ask(&mut bed, &client, lateral, 2, 3), expected);
+}
+
+/// A statement whose client is gone ends on all workers, and nothing is left of it.
+#[test]
+fn a_statement_that_is_dropped_ends_on_all_workers() {
+    let mut bed = crew(3);
+    bed.run("select count(*) from t").unwrap();
+    for worker in [1, 2] {
+        let_end(&mut bed, worker, 0);
+    }
+    let before = bed.statement_bytes();
+    for seed in 0..6 {
+        let client = bed.client_on(0);
+        bed.send_to(&client, "select a, count(*), sum(n) from t group by a");
+        let mut turns = order(seed, 3);
+        for _ in 0..100 * seed {
+            let worker = turns();
+            bed.turn(worker);
+        }
+        drop(client);
+        // The statement's task ends first; that of the bed's own session stays.
+        for worker in [0, 1, 2] {
+            let_end(&mut bed, worker, u64::from(worker == 0));
+        }
+        assert!(bed.is_horizon_now(), "seed {seed}");
+        assert_eq!(bed.statement_bytes(), before, "seed {seed}");
+    }
+}
+
+/// A helper that is dropped, as after a panic, has taken chunks that nobody has read.
+#[test]
+fn a_statement_fails_if_a_worker_gives_up_its_part() {
+    let mut bed = crew(3);
+    let client = bed.client_on(0);
+    bed.send_to(&client, "select b, count(*), sum(n) from t group by b");
+    await_offer(&mut bed, 2, 0);
+    bed.turn(2);
+    bed.turn(2);
+    assert_eq!(bed.open_tasks(2), 1);
+    bed.end_worker(2);
+    let reply = bed.reply_after(&client, order(1, 2));
+    let error = reply.unwrap_err();
+    assert_eq!(error.state().code(), "XX000", "{error:?}");
+}
+
+/// All parts together stay within the statement's memory.
+#[test]
+fn parts_share_the_memory_of_the_statement() {
+    let mut bed = crew(2);
+    let client = bed.client_on(0);
+    let text = "select x || a, count(*), sum(n) from t group by 1";
+    ask(&mut bed, &client, "set weft.statement_memory = '4MB'", 0, 1);
+    for seed in 0..4 {
+        assert_eq!(ask(&mut bed, &client, text, seed, 2), ["53200"]);
+    }
+    ask(&mut bed, &client, "reset weft.statement_memory", 0, 1);
+    assert_eq!(ask(&mut bed, &client, text, 5, 2).len(), ROWS as usize);
+}
+
+/// Short statements on a worker that helps come through within as many turns as without it.
+#[test]
+fn a_helper_gives_turns_to_its_neighbours() {
+    let mut bed = crew(2);
+    let (client, neighbour) = (bed.client_on(0), bed.client_on(1));
+    let short = "select n from t where a = 77";
+    let turns_of_short = |bed: &mut Bed| {
+        bed.send_to(&neighbour, short);
+        let mut turns = 0;
+        let turn = || {
+            turns += 1;
+            1
+        };
+        bed.reply_after(&neighbour, turn).unwrap();
+        turns
+    };
+    turns_of_short(&mut bed);
+    let alone = turns_of_short(&mut bed);
+    bed.send_to(
+        &client,
+        "select b, count(*), sum(n), min(x) from t group by b",
+    );
+    await_offer(&mut bed, 1, 1);
+    bed.turn(1);
+    let (mut answered, mut late) = (0, 0);
+    while bed.open_tasks(1) > 1 {
+        let turns = turns_of_short(&mut bed);
+        late += u32::from(turns > 2 * alone + 2);
+        answered += 1;
+    }
+    assert!(answered > 8, "the helper has yielded {answered} times");
+    // A statement that the machine has held up is no longer interactive.
+    assert!(
+        4 * late <= answered,
+        "{late} of {answered} are late, {alone} turns alone"
+    );
+    bed.reply_after(&client, || 0).unwrap();
+}
