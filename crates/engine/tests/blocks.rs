@@ -69,6 +69,7 @@ fn joined(number: Column<'_>, text: Column<'_>, row: usize) -> Vec<u8> {
 }
 
 /// The findings of a scan by blocks: records, how many of them in blocks, and the number of blocks.
+#[derive(Default)]
 struct Found {
     records: Vec<Vec<u8>>,
     in_blocks: usize,
@@ -84,16 +85,59 @@ fn built(session: &Rc<Session>, table: &Table, fields: &Numbered) -> Found {
 
 /// Scans by blocks, in pieces of at most `limit` records.
 fn by_blocks(transaction: &Transaction, table: &Table, fields: &Numbered, limit: usize) -> Found {
-    let mut found = Found {
-        records: Vec::new(),
-        in_blocks: 0,
-        blocks: 0,
-    };
-    let mut scan = BlockScan::default();
+    let mut found = Found::default();
+    scan_on(
+        &mut BlockScan::default(),
+        transaction,
+        table,
+        fields,
+        limit,
+        &mut found,
+    );
+    found.records.sort_unstable();
+    found
+}
+
+/// Scans by blocks as [`by_blocks`] does, in ranges of chunks that are drawn and come in any order.
+fn in_parts(
+    rng: &mut Rng,
+    transaction: &Transaction,
+    table: &Table,
+    fields: &Numbered,
+    limit: usize,
+) -> Found {
+    let _snapshot = transaction.statement_snapshot().unwrap();
+    let chunks = transaction.unordered().unwrap().chunks(table);
+    let mut ranges: Vec<_> = Vec::new();
+    let mut next = 0;
+    while next < chunks {
+        let until = chunks.min(next + 1 + rng.below(3));
+        let at = rng.below(ranges.len() as u64 + 1) as usize;
+        ranges.insert(at, next..until);
+        next = until;
+    }
+    let (mut found, mut scan) = (Found::default(), BlockScan::default());
+    for range in ranges {
+        scan.enter(range);
+        scan_on(&mut scan, transaction, table, fields, limit, &mut found);
+    }
+    found.records.sort_unstable();
+    found
+}
+
+/// Scans to the end of what a scan is confined to.
+fn scan_on(
+    scan: &mut BlockScan,
+    transaction: &Transaction,
+    table: &Table,
+    fields: &Numbered,
+    limit: usize,
+    found: &mut Found,
+) {
     let unordered = transaction.unordered().unwrap();
     loop {
         let mut left = limit;
-        let piece = unordered.scan_blocks::<Sequential>(table, &mut scan, fields, |record| {
+        let piece = unordered.scan_blocks::<Sequential>(table, scan, fields, |record| {
             found.records.push(record.to_vec());
             left -= 1;
             match left {
@@ -120,8 +164,6 @@ fn by_blocks(transaction: &Transaction, table: &Table, fields: &Numbered, limit:
             }
         }
     }
-    found.records.sort_unstable();
-    found
 }
 
 /// Scans by the index.
@@ -169,7 +211,10 @@ fn scans_by_blocks_find_what_scans_by_the_index_find() {
                 2..=4 => {
                     let transaction = &open[at];
                     let limit = 1 + rng.below(300) as usize;
-                    let found = by_blocks(transaction, &table, &fields, limit);
+                    let found = match rng.below(2) {
+                        0 => by_blocks(transaction, &table, &fields, limit),
+                        _ => in_parts(&mut rng, transaction, &table, &fields, limit),
+                    };
                     assert!(
                         found.records == in_order(transaction, &table),
                         "seed {seed}, step {step}"

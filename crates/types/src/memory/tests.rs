@@ -135,3 +135,17 @@ fn an_arena_is_charged_as_it_grows_and_shrinks() {
     drop(scratch);
     assert_eq!((memory.used(), source.taken()), (0, 0));
 }
+
+/// Parts of a statement on other workers have a part of its share.
+#[test]
+fn a_statement_does_not_grow_into_what_it_has_lent() {
+    let memory = Memory::new(&Allowance::unlimited(), 1000);
+    let mut charge = Charge::default();
+    charge.set(&memory, 600).unwrap();
+    memory.lend(300);
+    assert!(charge.set(&memory, 701).is_err());
+    charge.set(&memory, 700).unwrap();
+    memory.lend(0);
+    charge.set(&memory, 1000).unwrap();
+    assert_eq!((memory.used(), memory.share()), (1000, 1000));
+}
