@@ -544,3 +544,38 @@ fn calls_of_all_handles_take_turns_on_the_workers() {
         thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// Aggregates over a large table are carried out by all workers, on their threads: they have the answers of one worker,
+/// also among statements that are given up.
+#[test]
+fn workers_carry_out_statements_together() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute(
+        "create table t (a int primary key, b int, n numeric);
+         insert into t select i, i % 20, i * 0.25 from generate_series(1, 70000) i",
+    )
+    .unwrap();
+    let alone = "set local max_parallel_workers_per_gather = 0; ";
+    let aggregates = [
+        "select b, count(*), sum(n), avg(a) from t group by b order by b",
+        "select count(*), sum(s) from (select a, sum(n) as s from t group by a) g",
+    ];
+    let expected = aggregates.map(|text| sql.query(&format!("{alone}{text}")).unwrap().rows);
+    let mut given_up = 0;
+    for round in 0..20 {
+        let limit = format!("set local statement_timeout = '{}ms'; ", 1 + round % 10);
+        for (text, expected) in aggregates.iter().zip(&expected) {
+            assert_eq!(&sql.query(text).unwrap().rows, expected, "{text}");
+            match sql.query(&format!("{limit}{text}")) {
+                Ok(answer) => assert_eq!(&answer.rows, expected, "{text}"),
+                Err(error) => {
+                    assert_eq!(error.state(), SqlState::QUERY_CANCELED);
+                    given_up += 1;
+                }
+            }
+        }
+    }
+    assert!(given_up > 0, "no statement was given up");
+    let failing = sql.query("select sum(1 / (a - 35000)) from t").unwrap_err();
+    assert_eq!(failing.state(), SqlState::DIVISION_BY_ZERO);
+}
