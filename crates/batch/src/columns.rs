@@ -41,6 +41,8 @@ pub struct Columns {
     arena: Rc<Scratch>,
     /// Owners of memory that values borrow, apart from the arena. They outlive the vectors.
     owners: Vec<Owner>,
+    /// Bytes that the values of pairs borrow.
+    borrowed: usize,
     /// Charge for the vectors; the arena has a charge of its own.
     charge: Charge,
 }
@@ -52,6 +54,8 @@ enum Owner {
     Lent(Arc<dyn Any + Send + Sync>),
     Arena(Rc<Scratch>),
     Rows(Rc<Rows>),
+    /// Owners of a batch from which others take values.
+    All(Rc<Vec<Owner>>),
 }
 
 /// Columns to be read, and the positions that count.
@@ -144,6 +148,7 @@ impl Columns {
             None => self.arena = Rc::default(),
         }
         self.owners.clear();
+        self.borrowed = 0;
     }
 
     /// Fills the columns of an empty batch with `len` values each, which may borrow from `owner`: the batch owns it

@@ -14,8 +14,8 @@
 //!
 //! NULLs are marked beside the values, whose places then hold something of no meaning.
 //!
-//! A vector whose values are few besides may have *classes*: numbers such that positions of one class have the same
-//! value, or NULL. What is computed for one of them need not be computed for the others.
+//! A vector whose values are few besides may have *classes*: numbers such that positions of one class all have the same
+//! value, or are all NULL. What is computed for one of them need not be computed for the others.
 
 mod append;
 
@@ -244,6 +244,21 @@ impl<'a> Vector<'a> {
             Data::Bools(values) => Value::Bool(values[at]),
             Data::Texts(values) => Value::Text(values[at]),
             Data::Values(values) => values[at],
+        }
+    }
+
+    /// Returns whether values of the vector's form may borrow.
+    pub(crate) fn may_borrow(&self) -> bool {
+        matches!(self.data, Data::Texts(_) | Data::Values(_))
+    }
+
+    /// Returns the bytes that the value at a position borrows.
+    #[inline]
+    pub(crate) fn borrowed_bytes(&self, at: usize) -> usize {
+        match &self.data {
+            Data::Texts(texts) => texts[at].len(),
+            Data::Values(values) => values[at].borrowed_bytes(),
+            _ => 0,
         }
     }
 

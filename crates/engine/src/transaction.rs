@@ -291,6 +291,17 @@ impl Transaction {
         seen.set(seen.get().max(timestamp));
     }
 
+    /// Returns the newest commit that the answers so far depend on: a commit waits until it is durable. The maker of a
+    /// [`SharedSnapshot`] notes those of the readers whose answers it gives ([`Transaction::note_seen`]).
+    pub fn newest_seen(&self) -> Timestamp {
+        self.context.seen.get()
+    }
+
+    /// Notes that the answers depend on a commit that a reader at a shared snapshot of this transaction has seen.
+    pub fn note_seen(&self, newest: Timestamp) {
+        self.saw(newest);
+    }
+
     /// Ends a transaction of the engine itself that has only read.
     pub(crate) fn release(self) {
         debug_assert_eq!(self.write_count(), 0);

@@ -172,6 +172,9 @@ fn joins_by_columns_are_as_joins_by_rows() {
             "t.a = o.k and t.i2 < o.k2 * 10",
             "t.a + 1 = o.k and (t.word = 'air' or o.label like '%7')",
             "t.few = o.k2 and t.a < 40",
+            "t.a = o.k and t.i2 = o.k2",
+            "t.i8 / 12345678901 = o.k and t.i2 = o.k2 and t.few = o.k2 % 3",
+            "t.i2 = o.k2 and t.few = o.k % 4",
             "t.x = 'text ' || o.k",
             "t.i8 = o.k",
         ] {

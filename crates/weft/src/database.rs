@@ -129,14 +129,16 @@ impl Database {
             },
         )?;
         let helpers = runtime.handles().clone();
-        let engine = shared.engine.clone();
-        engine.set_helpers(Box::new(move |help| {
-            for handle in helpers.iter() {
-                let help = help.clone();
-                let task = handle.submit(move |state| help.run(state.session.clone()));
-                task.detach();
-            }
-        }));
+        // A worker that is alone has nobody to ask.
+        if helpers.len() > 1 {
+            shared.engine.set_helpers(Box::new(move |help| {
+                for handle in helpers.iter() {
+                    let help = help.clone();
+                    let task = handle.submit(move |state| help.run(state.session.clone()));
+                    task.detach();
+                }
+            }));
+        }
         let recovered = opening.finish(runtime.handles(), &mut progress)?;
         let own_tasks = u64::from(recovered.is_some());
         let workers = runtime.handles().iter().cloned();

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use types::Value;
 
 use super::{Columns, Owner};
-use crate::{NO_ROW, Rows, Vector};
+use crate::{BATCH_BYTES, NO_ROW, Rows, Vector};
 
 /// Columns that a batch takes from another one: the number of each in the new batch, and in the other.
 pub type ColumnMap = [(usize, usize)];
@@ -17,7 +17,8 @@ pub type ColumnMap = [(usize, usize)];
 impl Columns {
     /// Adds a position for each pair of a position of `left` and the number of a row of `right`. Columns are taken from
     /// both as their maps say; a column of this batch that is in no map must never be read. The values of a missing row
-    /// ([`NO_ROW`]) are NULL.
+    /// ([`NO_ROW`]) are NULL. Ends early, once the batch has a pair, if its values have [many bytes](BATCH_BYTES):
+    /// whoever copies them has that much to do. Returns how many pairs were taken.
     ///
     /// # Panics
     /// If there is no such column, position or row, or some positions of this batch alone are selected.
@@ -26,8 +27,9 @@ impl Columns {
         left: (&Columns, &ColumnMap),
         right: (&Rc<Rows>, &ColumnMap),
         pairs: &[(u32, u32)],
-    ) {
+    ) -> usize {
         assert!(self.selection.is_none(), "rows behind a selection");
+        let pairs = &pairs[..self.fitting(left, right, pairs)];
         // Values that borrow from the arena of `left`, from its owners, or from the rows of `right`, count no longer
         // than this batch owns all of these in part, which it does before it has the first of them.
         if left.0.arena.allocated_bytes() > 0 {
@@ -45,6 +47,45 @@ impl Columns {
             append_rows(&mut self.vectors[*to], right.0, *from, pairs);
         }
         self.len += pairs.len();
+        pairs.len()
+    }
+
+    /// Returns how many of the pairs have room, and counts their bytes.
+    fn fitting(
+        &mut self,
+        left: (&Columns, &ColumnMap),
+        right: (&Rc<Rows>, &ColumnMap),
+        pairs: &[(u32, u32)],
+    ) -> usize {
+        let vectors = left.1.iter().map(|(_, from)| &left.0.vectors[*from]);
+        let borrowing: Vec<_> = vectors.filter(|vector| vector.may_borrow()).collect();
+        if borrowing.is_empty() && right.1.is_empty() {
+            return pairs.len();
+        }
+        for (taken, (at, number)) in pairs.iter().enumerate() {
+            let of_left = borrowing.iter();
+            let mut bytes: usize = of_left
+                .map(|vector| vector.borrowed_bytes(*at as usize))
+                .sum();
+            if *number != NO_ROW {
+                let row = right.0.row(*number as usize);
+                let values = right.1.iter().map(|(_, from)| &row[*from]);
+                bytes += values.map(Value::borrowed_bytes).sum::<usize>();
+            }
+            if self.borrowed + bytes > BATCH_BYTES && self.len + taken > 0 {
+                return taken;
+            }
+            self.borrowed += bytes;
+        }
+        pairs.len()
+    }
+
+    /// Puts the owners together into one: batches that take values from here have one more for it.
+    pub fn seal(&mut self) {
+        if self.owners.len() > 1 {
+            let owners = std::mem::take(&mut self.owners);
+            self.owners.push(Owner::All(Rc::new(owners)));
+        }
     }
 
     /// Returns how many parts of others' memory the batch owns.
@@ -135,6 +176,8 @@ mod tests {
         let weak = Rc::downgrade(&right);
         drop((left, right, other));
         assert_eq!(joined.owners(), 3);
+        joined.seal();
+        assert_eq!(joined.owners(), 1);
         let expected = [
             r#"[Text("left 0"), Int8(0), Text("row 2")]"#,
             r#"[Text("left 0"), Int8(0), Text("row 0")]"#,
@@ -172,5 +215,26 @@ mod tests {
         joined.restart(0);
         joined.append_pairs((&batch(0), &[]), (&rows(), &[]), &[(0, 0), (1, NO_ROW)]);
         assert_eq!((joined.len(), joined.selected()), (2, 2));
+    }
+
+    /// A batch is full with its bytes, as often as a text is in it; one pair is always taken.
+    #[test]
+    fn large_texts_are_few() {
+        let mut rows = Rows::new(1);
+        let text = "x".repeat(BATCH_BYTES / 4);
+        rows.push([Value::Text(&text)]);
+        let huge = "x".repeat(2 * BATCH_BYTES);
+        rows.push([Value::Text(&huge)]);
+        let (left, right) = (batch(0), Rc::new(rows));
+        let mut joined = Columns::default();
+        joined.restart(1);
+        let append = |joined: &mut Columns, pairs: &[(u32, u32)]| {
+            joined.append_pairs((&left, &[]), (&right, &[(0, 0)]), pairs)
+        };
+        assert_eq!(append(&mut joined, &[(0, 0); 10]), 4);
+        assert_eq!(append(&mut joined, &[(0, 1)]), 0);
+        joined.restart(1);
+        assert_eq!(append(&mut joined, &[(0, 1), (1, 1)]), 1);
+        assert_eq!(joined.len(), 1);
     }
 }

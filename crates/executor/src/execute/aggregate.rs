@@ -125,7 +125,7 @@ impl<'p> AggregateOperator<'p> {
             self.combine(portion, context).await?;
         }
         self.helpers = owner.begun();
-        owner.measure(context);
+        owner.note_ends(context);
         Ok(())
     }
 

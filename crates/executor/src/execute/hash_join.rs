@@ -188,6 +188,11 @@ impl<'p> HashJoinOperator<'p> {
         }
         if rows.len() == 1 {
             self.some_candidates(context)?;
+            if self.goes_on.is_some() {
+                // Rows that were looked at and have other keys are no candidates.
+                let others = ROWS_AT_ONCE.saturating_sub(self.candidates.len());
+                context.pause(others).await;
+            }
         }
         let found = self.candidates.len();
         let is_done = self.find_matches(rows.clone(), context).await?;

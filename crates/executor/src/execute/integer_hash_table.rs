@@ -3,6 +3,11 @@
 //! it is a table of keys (`integer_keys.rs`). A key of several integers is mixed into one ([`mixed`]): the rows that
 //! are found by that are to be compared with the key.
 
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    sync::OnceLock,
+};
+
 use batch::NO_ROW;
 use interleave::{Gradual, Policy as _, Prefetching};
 
@@ -33,14 +38,17 @@ enum Heads {
     Sparse(IntegerKeys),
 }
 
-/// Returns the one key that stands for a key of several integers. Different keys may have the same.
+/// Returns the one key that stands for a key of several integers. Different keys may have the same; a secret of the
+/// process keeps data from making many of them.
 #[inline]
 pub(super) fn mixed(keys: impl Iterator<Item = i64>) -> i64 {
     let mix = |mixed: u64, key: i64| {
         let product = u128::from(mixed ^ key.cast_unsigned()) * 0x9e37_79b9_7f4a_7c15;
         (product >> 64) as u64 ^ product as u64
     };
-    keys.fold(1, mix).cast_signed()
+    static SECRET: OnceLock<u64> = OnceLock::new();
+    let secret = SECRET.get_or_init(|| RandomState::new().hash_one(0));
+    keys.fold(*secret, mix).cast_signed()
 }
 
 /// Keys of all rows, in their order; the key of a row that is never found is `None`.

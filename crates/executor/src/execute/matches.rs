@@ -119,11 +119,15 @@ impl Matches {
         self.next < self.found.len()
     }
 
-    /// Returns the next matches, `most` at most, which count as handed over.
-    pub(super) fn take(&mut self, most: usize) -> &[(u32, u32)] {
-        let first = self.next;
-        self.next = self.found.len().min(first.saturating_add(most));
-        &self.found[first..self.next]
+    /// Returns the next matches, `most` at most.
+    pub(super) fn left(&self, most: usize) -> &[(u32, u32)] {
+        let left = &self.found[self.next..];
+        &left[..left.len().min(most)]
+    }
+
+    /// Lets the next matches count as handed over.
+    pub(super) fn skip(&mut self, matches: usize) {
+        self.next += matches;
     }
 
     /// Adds rows of the next matches to `out`.
@@ -134,8 +138,7 @@ impl Matches {
         projection: &JoinProjection,
         out: &mut Rows,
     ) {
-        let matches = &self.found[self.next..];
-        let matches = &matches[..matches.len().min(BATCH_ROWS)];
+        let matches = self.left(BATCH_ROWS);
         self.next += out.push_pairs(
             (left, &projection.left),
             (right, &projection.right),

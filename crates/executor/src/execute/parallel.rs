@@ -29,6 +29,9 @@
 //! is left and no helper is active, under one hold of the latch, it closes the division, and a helper that comes later
 //! finds it closed.
 //!
+//! An answer depends on the newest commit that any part has seen: helpers leave it when they end, and the owner's
+//! transaction waits for its durability as if it had seen it itself.
+//!
 //! # The end
 //! A division that is over has no snapshot. It is over when the owner has everything, or is dropped (the statement was
 //! cancelled, has failed, or its client is gone). Helpers look whether it is over each time that they are polled, which
@@ -42,8 +45,8 @@
 //!
 //! # Bounds
 //! A range has at most [`CHUNKS_AT_ONCE`] chunks, fewer towards the end. A helper has at most [`GROUPS_MAX`] groups,
-//! and those of a batch, before it hands them over; one for which that is often leaves. At most [`PORTIONS_MAX`]
-//! portions wait for the owner; a helper that has another waits.
+//! or a small part of the statement's memory, and those of a batch, before it hands them over; one for which that is
+//! often leaves. At most [`PORTIONS_MAX`] portions wait for the owner; a helper that has another waits.
 
 mod eligible;
 mod memory;
@@ -59,7 +62,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use engine::SharedSnapshot;
+use engine::{SharedSnapshot, Timestamp};
 use interleave::{Wait, become_batch, note_wait};
 use types::{Memory, Result, SqlError, SqlState};
 
@@ -121,6 +124,8 @@ struct State {
     handed: VecDeque<Portion>,
     /// Reason why a helper has ended before it had handed over everything.
     failure: Option<SqlError>,
+    /// Newest commit that a helper has seen: the statement's answer depends on it too.
+    seen: Option<Timestamp>,
     /// Rows that operators below the aggregate gave on helpers, by their numbers in a plan that is measured.
     rows: Vec<(usize, u64)>,
     /// Waker of the owner, if it waits.
@@ -197,7 +202,7 @@ impl Division {
         let left = self.chunks - state.next_chunk;
         let parts = 1 + state.active as u64;
         let taken = (left / (4 * parts)).clamp(1, CHUNKS_AT_ONCE).min(left);
-        if taken == 0 || state.is_over() {
+        if taken == 0 || state.is_over() || state.failure.is_some() {
             return None;
         }
         let first = state.next_chunk;
@@ -317,9 +322,15 @@ impl Owner {
         .await
     }
 
-    /// Adds the rows that operators gave on helpers to the owner's measurements.
-    pub(super) fn measure(&self, context: &ExecutionContext<'_>) {
-        let rows = std::mem::take(&mut self.division.state().rows);
+    /// Notes what helpers that have ended leave: the newest commit that the answer depends on, and the rows that
+    /// operators gave.
+    pub(super) fn note_ends(&self, context: &ExecutionContext<'_>) {
+        let mut state = self.division.state();
+        let (seen, rows) = (state.seen, std::mem::take(&mut state.rows));
+        drop(state);
+        if let Some(seen) = seen {
+            context.reads.note_seen(seen);
+        }
         context.shared.measurements.add_rows(&rows);
     }
 }
@@ -360,7 +371,7 @@ impl Helper {
 
     /// Ends the part before it has begun: the others do all of the work.
     pub fn decline(mut self) {
-        self.end(Ok(()), &[]);
+        self.end(Ok(()), None, &[]);
     }
 
     /// Does the helper's part, in a context of its own with the budget and the parameters, and with a transaction at
@@ -381,7 +392,8 @@ impl Helper {
             })
             .await
         };
-        self.end(done, &context.shared.measurements.rows());
+        let seen = context.reads.newest_seen();
+        self.end(done, Some(seen), &context.shared.measurements.rows());
     }
 
     /// Returns whether the division is over; if not, `waker` is called when it is.
@@ -411,7 +423,8 @@ impl Helper {
         while let Some(more) = operator.accumulate_some(context).await? {
             rows += more;
             let groups = operator.groups();
-            if groups > GROUPS_MAX {
+            let is_large = context.memory().used() > self.division.memory.of_helper();
+            if groups > GROUPS_MAX || groups > 0 && is_large {
                 self.hand_over(&mut operator).await?;
                 part.leaves.set(rows < groups * ROWS_PER_GROUP_MIN);
                 rows = 0;
@@ -452,11 +465,12 @@ impl Helper {
     }
 
     /// Notes the helper's end.
-    fn end(&mut self, done: Result<()>, rows: &[(usize, u64)]) {
+    fn end(&mut self, done: Result<()>, seen: Option<Timestamp>, rows: &[(usize, u64)]) {
         self.is_done = true;
         let mut state = self.division.state();
         state.active -= 1;
         state.helpers[self.number] = None;
+        state.seen = state.seen.max(seen);
         state.rows.extend(rows);
         if let Err(error) = done {
             state.failure.get_or_insert(error);
@@ -471,7 +485,8 @@ impl Drop for Helper {
     fn drop(&mut self) {
         if !self.is_done {
             let message = "a worker has given up its part of the statement";
-            self.end(Err(SqlError::new(SqlState::INTERNAL_ERROR, message)), &[]);
+            let error = SqlError::new(SqlState::INTERNAL_ERROR, message);
+            self.end(Err(error), None, &[]);
         }
     }
 }

@@ -349,6 +349,7 @@ impl TupleHashTable {
         self.table = Gradual::default();
         self.integers = None;
         self.pending.clear();
+        self.charge = Charge::default();
     }
 }
 

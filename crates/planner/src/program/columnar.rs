@@ -274,7 +274,7 @@ impl<'a> Run<'_, 'a> {
                 self.write(to, values);
             }
             other => {
-                let values = match self.by_classes(other) {
+                let values = match self.by_classes(other).await {
                     Some(values) => values?,
                     None => match self.by_kernel(other) {
                         Some(vector) => Computed::Made(vector),

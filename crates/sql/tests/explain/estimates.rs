@@ -32,6 +32,7 @@ fn patterns_are_tried_on_samples() {
         ("kind like 'common %'", 1300.0),
         ("kind like '%4'", 650.0),
         ("kind like 'nothing%'", 0.0),
+        ("kind not like 'common %'", 0.0),
     ] {
         let rows = estimated(&mut bed, &format!("select * from words where {pattern}"));
         let (least, most) = (truth / 3.0, truth * 3.0 + 60.0);

@@ -83,6 +83,7 @@ impl Joined {
 
     pub(super) fn clear(&mut self) {
         self.columns.clear();
+        self.pairs.clear();
         self.handed_on = 0;
     }
 
@@ -92,6 +93,7 @@ impl Joined {
             return false;
         }
         if out.accepts_columns() {
+            self.columns.seal();
             out.put_columns(&mut self.columns);
             self.columns.clear();
             return true;
@@ -124,16 +126,20 @@ impl Joined {
         let (maps, pairs) = (&self.tested, &mut self.pairs);
         let mut holding = Vec::with_capacity(candidates.len());
         let at_once = (COLUMN_VALUES / (maps.probe.len() + maps.build.len()).max(1)).max(1);
-        for candidates in candidates.chunks(at_once.min(COLUMN_ROWS)) {
+        let mut left = candidates;
+        while !left.is_empty() {
             pairs.restart(maps.width);
-            pairs.append_pairs((sides.0, &maps.probe), (sides.1, &maps.build), candidates);
+            let tested = &left[..left.len().min(at_once.min(COLUMN_ROWS))];
+            let taken = pairs.append_pairs((sides.0, &maps.probe), (sides.1, &maps.build), tested);
+            left = &left[taken..];
             pairs.settle(context.memory())?;
             let mut evaluator = context.evaluator(scratch);
             let chosen = condition.select_columns(&mut evaluator, pairs.view());
             let Some(chosen) = chosen.await else {
+                pairs.clear();
                 return Ok(None);
             };
-            holding.extend(chosen.iter().map(|at| candidates[*at as usize]));
+            holding.extend(chosen.iter().map(|at| tested[*at as usize]));
         }
         pairs.clear();
         Ok(Some(holding))
@@ -240,13 +246,16 @@ impl HashJoinOperator<'_> {
             if columns.is_empty() {
                 columns.restart(projection.width);
             }
-            columns.append_pairs(
+            let pairs = self.matches.left(room - columns.len());
+            let taken = columns.append_pairs(
                 (batch, &projection.probe),
                 (self.hash_table.rows(), &projection.build),
-                self.matches.take(room - columns.len()),
+                pairs,
             );
+            let is_large = taken < pairs.len();
+            self.matches.skip(taken);
             columns.settle(context.memory())?;
-            let is_enough = columns.len() > room / 2 || columns.owners() >= OWNERS_MAX;
+            let is_enough = is_large || columns.len() > room / 2 || columns.owners() >= OWNERS_MAX;
             if (is_enough || !out.accepts_columns()) && joined.hand_on(out) {
                 return Ok(true);
             }

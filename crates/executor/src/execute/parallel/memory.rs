@@ -16,6 +16,9 @@ use types::{Allowance, Memory, MemorySource, Result, Size, SqlError, SqlState};
 
 use crate::execute::Budget;
 
+/// Part of a statement's memory that a helper keeps, at most, when it need not.
+const HELPER_PART: usize = 32;
+
 /// Memory of the helpers of a statement, and what is known of the owner's.
 pub(in crate::execute) struct PartsMemory {
     source: Option<Arc<dyn MemorySource>>,
@@ -42,6 +45,11 @@ impl PartsMemory {
     pub(super) fn tell(&self, memory: &Memory) {
         self.own.store(memory.used(), Relaxed);
         memory.lend(self.taken.load(Relaxed));
+    }
+
+    /// Returns the bytes from which on a helper hands its groups over, which the owner may have as well.
+    pub(super) fn of_helper(&self) -> usize {
+        self.share / HELPER_PART
     }
 
     /// Returns the budget of a helper.

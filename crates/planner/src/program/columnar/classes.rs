@@ -1,6 +1,6 @@
 //! Instructions over a column of few values: carried out once for each class of positions that have the same value.
 
-use batch::{Data, Vector};
+use batch::{BATCH_BYTES, Data, Vector};
 use types::Value;
 
 use super::{Active, Computed, Instruction, Operand, Run, Values};
@@ -11,8 +11,12 @@ const NONE: u32 = u32::MAX;
 impl<'a> Run<'_, 'a> {
     /// Carries out an instruction whose operands are one column with classes and constants, once for each class among
     /// the active rows. `None` if the operands are others, if there are too few rows for their classes, or if the
-    /// column is one that loops go through as fast. `Some(None)` if the instruction fails for a row.
-    pub(super) fn by_classes(&mut self, instruction: Instruction) -> Option<Option<Computed<'a>>> {
+    /// column is one that loops go through as fast. `Some(None)` if the instruction fails for a row, or its values take
+    /// many bytes.
+    pub(super) async fn by_classes(
+        &mut self,
+        instruction: Instruction,
+    ) -> Option<Option<Computed<'a>>> {
         let mut operands = Vec::new();
         instruction.operands(&mut |operand| operands.push(operand));
         let column = self.only_column(&operands)?;
@@ -40,14 +44,21 @@ impl<'a> Run<'_, 'a> {
         self.evaluator.make_room(self.program);
         let mut row = vec![Value::Null; self.columns.width()];
         let mut values = Vec::with_capacity(firsts.len());
+        let bytes_max = self.evaluator.context.scratch.allocated_bytes() + BATCH_BYTES;
         for first in &firsts {
-            values.push(match *first {
-                NONE => Value::Null,
-                first => match self.compute(instruction, &operands, first as usize, &mut row) {
-                    Some(value) => value,
-                    None => return Some(None),
-                },
-            });
+            if *first == NONE {
+                values.push(Value::Null);
+                continue;
+            }
+            let value = self.compute(instruction, &operands, *first as usize, &mut row);
+            let is_large = self.evaluator.context.scratch.allocated_bytes() > bytes_max;
+            match value {
+                Some(value) if !is_large => values.push(value),
+                _ => return Some(None),
+            }
+            if let Some(turn) = self.evaluator.turn {
+                turn.pause(1).await;
+            }
         }
         let mut vector = of_classes(&values, &firsts, &classes);
         vector.classify(classes.into_iter(), firsts.len());
