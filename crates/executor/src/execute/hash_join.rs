@@ -195,7 +195,8 @@ impl<'p> HashJoinOperator<'p> {
             }
         }
         let found = self.candidates.len();
-        let is_done = self.find_matches(rows.clone(), context).await?;
+        let residual = self.join.residual.as_ref();
+        let is_done = self.find_matches(residual, rows.clone(), context).await?;
         if is_done {
             self.goes_on = None;
             self.probe.taken = rows.end;
@@ -281,12 +282,17 @@ impl<'p> HashJoinOperator<'p> {
         Ok(())
     }
 
-    /// Finds the matches among the candidates for these rows; returns whether the last row is done.
-    async fn find_matches(
+    /// Finds the matches among the candidates for these rows, of those for which the other condition holds if there is
+    /// one; returns whether the last row is done.
+    async fn find_matches<P>(
         &mut self,
-        rows: Range<usize>,
+        residual: Option<&Program>,
+        rows: P,
         context: &ExecutionContext<'_>,
-    ) -> Result<bool> {
+    ) -> Result<bool>
+    where
+        P: DoubleEndedIterator<Item = usize> + ExactSizeIterator + Clone,
+    {
         let sides = Sides {
             left: &self.probe.batch,
             right: self.hash_table.rows(),
@@ -295,7 +301,7 @@ impl<'p> HashJoinOperator<'p> {
         let matched = &mut self.matched;
         self.matches
             .find(
-                (self.join.kind, self.join.residual.as_ref()),
+                (self.join.kind, residual),
                 (rows, sides),
                 (&mut self.candidates, self.goes_on.is_some()),
                 (context, &self.scratch),

@@ -153,13 +153,11 @@ impl HashJoinOperator<'_> {
     /// # Errors
     /// 53200 if the statement may not hold as much.
     pub(super) async fn look_up_columns(&mut self, context: &ExecutionContext<'_>) -> Result<bool> {
-        let batch = &self.probe.batch;
-        let Some(columns) = batch.columns() else {
+        let Some(columns) = self.probe.batch.columns() else {
             return Ok(false);
         };
-        let mut positions: Vec<u32> = columns.view().positions().map(|at| at as u32).collect();
-        positions.drain(..self.probe.taken);
-        positions.truncate(self.slice);
+        let left = columns.view().positions().skip(self.probe.taken);
+        let mut positions: Vec<u32> = left.take(self.slice).map(|at| at as u32).collect();
         loop {
             self.scratch.reset();
             let mut evaluator = context.evaluator(&self.scratch);
@@ -185,11 +183,10 @@ impl HashJoinOperator<'_> {
             positions.truncate(positions.len().div_ceil(8));
         }
         let (looked_up, found) = (positions.len(), self.candidates.len());
-        let rows = self.hash_table.rows();
         if let Some(residual) = &self.join.residual {
             let holding = self.joined.holding(
                 residual,
-                (columns, rows),
+                (columns, self.hash_table.rows()),
                 &self.candidates,
                 (context, &self.scratch),
             );
@@ -199,25 +196,8 @@ impl HashJoinOperator<'_> {
             context.pause(found >> LOOKED_UP_SHIFT).await;
             self.candidates = holding;
         }
-        let sides = matches::Sides {
-            left: batch,
-            right: rows,
-            right_width: self.join.build_width,
-        };
-        let matched = &mut self.matched;
-        self.matches
-            .find(
-                (self.join.kind, None),
-                (positions.iter().map(|at| *at as usize), sides),
-                (&mut self.candidates, false),
-                (context, &self.scratch),
-                |number| {
-                    if let Some(matched) = matched.get_mut(number as usize) {
-                        *matched = true;
-                    }
-                },
-            )
-            .await?;
+        let rows = positions.iter().map(|at| *at as usize);
+        self.find_matches(None, rows, context).await?;
         self.probe.taken += looked_up;
         self.slice = matches::slice(looked_up, found);
         Ok(true)
