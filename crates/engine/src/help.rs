@@ -3,7 +3,7 @@
 //! The engine starts no thread and knows no worker but by its session. Whoever runs the workers says how work reaches
 //! them ([`Database::set_helpers`]); without that, every session works alone.
 //!
-//! What is handed over is an offer: a worker may take part at once, late, or never. The asker therefore never waits for
+//! Work is handed over as an offer: a worker may take part at once, late, or never. The asker therefore never waits for
 //! a worker that has not begun, and work that is over is left at once by those who come late. An offer that waits in
 //! the inbox of a busy worker keeps the work's memory, so work that ends lets go of what others could need: snapshots
 //! above all.

@@ -80,7 +80,8 @@ impl Columns {
         pairs.len()
     }
 
-    /// Puts the owners together into one: batches that take values from here have one more for it.
+    /// Puts the owners together into one: batches that take values from here have one more for it. Owners lie within
+    /// each other as deep as joins upon each other.
     pub fn seal(&mut self) {
         if self.owners.len() > 1 {
             let owners = std::mem::take(&mut self.owners);

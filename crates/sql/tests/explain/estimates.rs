@@ -43,7 +43,8 @@ fn patterns_are_tried_on_samples() {
     }
 }
 
-/// What a disjunction implies for the sides of a join has left rows of these out already, and is counted once.
+/// Conditions that a disjunction implies for the sides of a join have left rows of these out already, and are counted
+/// once.
 #[test]
 fn implied_conditions_are_counted_once() {
     let mut bed = Bed::new();

@@ -30,7 +30,7 @@ const SAMPLE_TELLS: (f64, f64) = (0.0001, 0.9999);
 /// Bytes of the longest pattern that is tried on values: matching takes their product with a value's bytes at worst.
 const PATTERN_MAX: usize = 256;
 
-/// What the values of a column's statistics say about a pattern.
+/// Findings of a pattern tried on the values of a column's statistics.
 struct Tried {
     /// Part of all rows that common values have, and part of all rows whose common value matches.
     common: f64,
