@@ -37,6 +37,7 @@ mod storage;
 mod sync;
 mod table;
 mod table_set;
+mod temporary;
 mod timestamp;
 mod transaction;
 mod ttl;
@@ -71,6 +72,7 @@ pub use secondary::{
 pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
+pub use temporary::TemporaryFile;
 pub use timestamp::Timestamp;
 pub use transaction::{
     BlockScan, Command, Commit, IndexPosition, Isolation, Met, Present, RowFound, RowLocked,

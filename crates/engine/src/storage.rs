@@ -18,6 +18,7 @@ use crate::{
     cold::{self, ColdConfig, ColdTier},
     log::{Log, LogConfig, segments::sync_names},
     manifest::{self, Manifest},
+    temporary::{self, TemporaryFiles},
 };
 
 /// Directory's side of a database.
@@ -38,6 +39,7 @@ pub(crate) struct Storage {
     last_checkpoint: Mutex<LastCheckpoint>,
     lock: Mutex<Option<DirectoryLock>>,
     cold: Option<ColdTier>,
+    pub(crate) temporary: TemporaryFiles,
 }
 
 /// File of a superseded checkpoint.
@@ -78,6 +80,7 @@ impl Storage {
         let cold_files = manifest.checkpoint.iter().flat_map(|c| &c.cold);
         let cold_files: Vec<_> = cold_files.copied().collect();
         cold::remove_others(&directory, &cold_files)?;
+        temporary::remove_all(&directory)?;
         let cold_config = match cold_files.is_empty() {
             true => cold_config,
             false => Some(cold_config.unwrap_or_default()),
@@ -111,6 +114,7 @@ impl Storage {
             }),
             lock: Mutex::new(Some(lock)),
             cold,
+            temporary: TemporaryFiles::default(),
         })
     }
 

@@ -54,6 +54,7 @@ mod scans_in_turns;
 mod shared_snapshots;
 mod statement_snapshots;
 mod table_locks;
+mod temporary;
 mod ttl;
 mod ttl_elsewhere;
 mod unattended;

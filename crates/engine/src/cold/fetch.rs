@@ -366,7 +366,7 @@ impl Session {
     }
 
     /// Waits for a pass for a caller that has begun to read, and is not refused any more.
-    pub(super) async fn pass_again(&self, priority: Priority) -> Pass {
+    pub(crate) async fn pass_again(&self, priority: Priority) -> Pass {
         let pass = self.gate().enter_again(priority).await;
         pass.expect("a reader that enters again is not refused")
     }
