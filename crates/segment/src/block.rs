@@ -5,14 +5,15 @@ use std::fmt;
 use crate::{
     ROWS_MAX, SegmentError,
     bytes::Bytes,
-    entry::{self, Content, ENTRY_WORDS, Entry, HEADER_WORDS},
+    codes::PADDING,
+    entry::{Content, Entry, Header},
     integers::Integers,
-    words::{checksum, is_set},
+    words::is_set,
 };
 
 /// An immutable block: a number of rows by columns, in one list of words.
 ///
-/// Invariant: the words are as `entry::check` demands, that is, all that the directory names is there.
+/// Invariant: the directory was checked (`entry::Opened::check`), and all that it names is there.
 pub struct Block {
     words: Vec<u64>,
     rows: usize,
@@ -26,7 +27,14 @@ impl Block {
     /// # Errors
     /// [`SegmentError`] if the words are not those of a block, or its directory is damaged.
     pub fn open(words: Vec<u64>) -> Result<Block, SegmentError> {
-        let header = entry::check(&words)?;
+        let opened = Header::read(&words)?;
+        check_length(&words, opened.block_words)?;
+        opened.check(&words)?;
+        // The directory's places end where these words begin.
+        if words[words.len() - PADDING..].iter().any(|&word| word != 0) {
+            return Err(SegmentError::Directory);
+        }
+        let header = opened.header;
         Ok(Block {
             words,
             rows: header.rows,
@@ -52,8 +60,7 @@ impl Block {
     pub fn verify_column(&self, column: usize) -> Result<(), SegmentError> {
         let entry = self.entry(column);
         let segment = &self.words[entry.first..][..entry.words(self.rows)];
-        let is_sound = checksum(&[segment]) == entry.checksum;
-        is_sound.then_some(()).ok_or(SegmentError::Checksum(column))
+        entry.verify(segment, column)
     }
 
     /// Returns the number of rows: at most [`ROWS_MAX`].
@@ -81,17 +88,24 @@ impl Block {
     /// # Panics
     /// Panics if there is no such column.
     pub fn column(&self, column: usize) -> Column<'_> {
-        Column {
-            words: &self.words,
-            rows: self.rows,
-            entry: self.entry(column),
-        }
+        let entry = self.entry(column);
+        Column::new(&self.words, &self.words[entry.first..], self.rows, entry)
     }
 
     fn entry(&self, column: usize) -> Entry {
         assert!(column < self.columns, "there are {} columns", self.columns);
-        let at = HEADER_WORDS + column * ENTRY_WORDS;
-        Entry::decode(&self.words[at..], self.rows).expect("the entry was checked by `open`")
+        Entry::of_column(&self.words, column, self.rows)
+    }
+}
+
+/// Checks the number of words of a block, or of a directory.
+pub(crate) fn check_length(words: &[u64], expected: usize) -> Result<(), SegmentError> {
+    match words.len() == expected {
+        true => Ok(()),
+        false => Err(SegmentError::Length {
+            words: words.len(),
+            expected,
+        }),
     }
 }
 
@@ -111,12 +125,28 @@ static ALL_ABSENT: [u64; ROWS_MAX / 64] = [u64::MAX; ROWS_MAX / 64];
 /// A column of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'b> {
-    words: &'b [u64],
+    directory: &'b [u64],
+    /// Words from the first of the column's segment on: those of the segment, and at least [`PADDING`] behind them.
+    segment: &'b [u64],
     rows: usize,
     entry: Entry,
 }
 
 impl<'b> Column<'b> {
+    pub(crate) fn new(
+        directory: &'b [u64],
+        segment: &'b [u64],
+        rows: usize,
+        entry: Entry,
+    ) -> Column<'b> {
+        Column {
+            directory,
+            segment,
+            rows,
+            entry,
+        }
+    }
+
     /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
@@ -127,9 +157,7 @@ impl<'b> Column<'b> {
     pub fn absent(&self) -> Option<&'b [u64]> {
         match self.entry.content {
             Content::Absent => Some(&ALL_ABSENT[..self.rows.div_ceil(64)]),
-            _ if self.entry.has_absent => {
-                Some(&self.words[self.entry.first..][..self.entry.absent_words(self.rows)])
-            }
+            _ if self.entry.has_absent => Some(&self.segment[..self.entry.absent_words(self.rows)]),
             _ => None,
         }
     }
@@ -151,7 +179,7 @@ impl<'b> Column<'b> {
     /// Returns the values.
     pub fn values(&self) -> Values<'b> {
         let absent = self.absent();
-        let words = &self.words[self.entry.first + self.entry.absent_words(self.rows)..];
+        let words = &self.segment[self.entry.absent_words(self.rows)..];
         match &self.entry.content {
             Content::Absent => Values::Absent,
             Content::Integers(stream) => {
@@ -167,7 +195,7 @@ impl<'b> Column<'b> {
                 ),
             },
             Content::Bytes(texts) => {
-                let bounds = &self.words[texts.bounds..];
+                let bounds = &self.directory[texts.bounds..];
                 Values::Bytes(Bytes::new(texts, words, bounds, self.rows, absent))
             }
         }

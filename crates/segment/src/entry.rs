@@ -27,6 +27,13 @@ pub(crate) struct Header {
     pub(crate) directory_words: usize,
 }
 
+/// Header that was read, and the words of its block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) header: Header,
+    pub(crate) block_words: usize,
+}
+
 impl Header {
     /// Returns the first words of a block of `block_words` words: those of the header before its checksum.
     pub(crate) fn encode(
@@ -46,9 +53,9 @@ impl Header {
         words[HEADER_WORDS - 1] = directory_checksum(words, self.directory_words).into();
     }
 
-    /// Returns the header of a block, if it is one, and its directory has its checksum.
-    pub(crate) fn open(words: &[u64]) -> Result<Header, SegmentError> {
-        let Some(&[magic, shape, lengths, checksum]) = words.first_chunk::<HEADER_WORDS>() else {
+    /// Returns the header at the beginning of a block's words, whose directory is not looked at.
+    pub(crate) fn read(words: &[u64]) -> Result<Opened, SegmentError> {
+        let Some(&[magic, shape, lengths, _]) = words.first_chunk::<HEADER_WORDS>() else {
             return Err(SegmentError::NotABlock);
         };
         if magic != MAGIC {
@@ -57,23 +64,15 @@ impl Header {
         if shape as u16 != VERSION {
             return Err(SegmentError::Version(shape as u16));
         }
-        let expected = (lengths >> 32) as usize;
-        if words.len() != expected {
-            return Err(SegmentError::Length {
-                words: words.len(),
-                expected,
-            });
-        }
         let header = Header {
             rows: (shape >> 32) as usize,
             columns: usize::from((shape >> 16) as u16),
             directory_words: lengths as u32 as usize,
         };
-        let is_sound = header.rows <= crate::ROWS_MAX
-            && header.directory_words >= HEADER_WORDS + header.columns * ENTRY_WORDS
-            && header.directory_words <= words.len()
-            && checksum == u64::from(directory_checksum(words, header.directory_words));
-        is_sound.then_some(header).ok_or(SegmentError::Directory)
+        Ok(Opened {
+            header,
+            block_words: (lengths >> 32) as usize,
+        })
     }
 }
 
@@ -254,6 +253,18 @@ impl Entry {
         }
     }
 
+    /// Returns the entry of a column in a directory that was checked.
+    pub(crate) fn of_column(directory: &[u64], column: usize, rows: usize) -> Entry {
+        let at = HEADER_WORDS + column * ENTRY_WORDS;
+        Entry::decode(&directory[at..], rows).expect("the entry was checked by `Opened::check`")
+    }
+
+    /// Checks the checksum of the column's segment.
+    pub(crate) fn verify(&self, segment: &[u64], column: usize) -> Result<(), SegmentError> {
+        let is_sound = checksum(&[segment]) == self.checksum;
+        is_sound.then_some(()).ok_or(SegmentError::Checksum(column))
+    }
+
     /// Returns the words of the segment.
     pub(crate) fn words(&self, rows: usize) -> usize {
         let content = match &self.content {
@@ -363,39 +374,46 @@ fn encoding(number: u8) -> Option<Encoding> {
     all.get(usize::from(number)).copied()
 }
 
-/// Checks the header, each entry, and all places of a block's words.
-pub(crate) fn check(words: &[u64]) -> Result<Header, SegmentError> {
-    let header = Header::open(words)?;
-    let mut end = header.directory_words;
-    let mut bounds = HEADER_WORDS + header.columns * ENTRY_WORDS;
-    for column in 0..header.columns {
-        let damaged = SegmentError::Column(column);
-        let at = HEADER_WORDS + column * ENTRY_WORDS;
-        let Some(entry) = Entry::decode(&words[at..], header.rows) else {
-            return Err(damaged);
-        };
-        if entry.first != end {
-            return Err(damaged);
+impl Opened {
+    /// Checks the directory, which is at the beginning of `words`: its checksum, each entry, and all places.
+    pub(crate) fn check(&self, words: &[u64]) -> Result<(), SegmentError> {
+        let header = &self.header;
+        let is_sound = header.rows <= crate::ROWS_MAX
+            && header.directory_words >= HEADER_WORDS + header.columns * ENTRY_WORDS
+            && header.directory_words <= words.len()
+            && words[HEADER_WORDS - 1]
+                == u64::from(directory_checksum(words, header.directory_words));
+        if !is_sound {
+            return Err(SegmentError::Directory);
         }
-        end += entry.words(header.rows);
-        if let Content::Bytes(texts) = entry.content {
-            let place = bounds..bounds + BOUNDS_WORDS;
-            if texts.bounds != bounds || place.end > header.directory_words {
+        let mut end = header.directory_words;
+        let mut bounds = HEADER_WORDS + header.columns * ENTRY_WORDS;
+        for column in 0..header.columns {
+            let damaged = SegmentError::Column(column);
+            let at = HEADER_WORDS + column * ENTRY_WORDS;
+            let Some(entry) = Entry::decode(&words[at..], header.rows) else {
+                return Err(damaged);
+            };
+            if entry.first != end {
                 return Err(damaged);
             }
-            let [least, greatest] = texts.bounds(&words[place]);
-            if least > greatest {
+            end += entry.words(header.rows);
+            if let Content::Bytes(texts) = entry.content {
+                let place = bounds..bounds + BOUNDS_WORDS;
+                if texts.bounds != bounds || place.end > header.directory_words {
+                    return Err(damaged);
+                }
+                let [least, greatest] = texts.bounds(&words[place]);
+                if least > greatest {
+                    return Err(damaged);
+                }
+                bounds += BOUNDS_WORDS;
+            }
+            if end > self.block_words {
                 return Err(damaged);
             }
-            bounds += BOUNDS_WORDS;
         }
-        if end > words.len() {
-            return Err(damaged);
-        }
+        let is_sound = bounds == header.directory_words && end + PADDING == self.block_words;
+        is_sound.then_some(()).ok_or(SegmentError::Directory)
     }
-    let padding = &words[end..];
-    let is_sound = bounds == header.directory_words
-        && padding.len() == PADDING
-        && padding.iter().all(|&word| word == 0);
-    is_sound.then_some(header).ok_or(SegmentError::Directory)
 }

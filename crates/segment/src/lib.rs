@@ -3,6 +3,7 @@
 //! | purpose | items |
 //! | --- | --- |
 //! | a block, its columns and their values | [`Block`], [`Column`], [`Values`] |
+//! | a block of which some columns are there | [`Directory`], [`Segment`] |
 //! | values of a column | [`Integers`], [`IntegerDictionary`]; [`Bytes`], [`Dictionary`] |
 //! | making blocks | [`Builder`], [`Cells`] |
 //! | vectors of codes, and scans of them | [`PackedCodes`], [`PackedSlice`], [`CodeSet`], [`Codes`] |
@@ -71,6 +72,7 @@ mod builder;
 mod bytes;
 mod cells;
 pub mod codes;
+mod directory;
 mod distinct;
 mod encode;
 mod entry;
@@ -88,6 +90,7 @@ pub use builder::Builder;
 pub use bytes::{Bytes, Dictionary};
 pub use cells::Cells;
 pub use codes::{CodeSet, Codes, PackedCodes, PackedSlice};
+pub use directory::{Directory, Segment};
 pub use error::{CellError, SegmentError};
 pub use integers::{IntegerDictionary, Integers};
 

@@ -4,7 +4,7 @@ mod damage;
 mod shapes;
 
 use crate::{
-    Block, Builder, Cells, Column, ROWS_MAX, SegmentError, Values,
+    Block, Builder, Cells, Column, Directory, ROWS_MAX, SegmentError, Values,
     fuzz::model::{Cell, block_of, check_block, fill},
 };
 

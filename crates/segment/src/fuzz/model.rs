@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use crate::{Block, Builder, Bytes, Cells, CodeSet, Codes, Column, Integers, Values};
+use crate::{
+    Block, Builder, Bytes, Cells, CodeSet, Codes, Column, Directory, Integers, Segment,
+    SegmentError, Values,
+};
 
 /// A value of the model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,11 +47,25 @@ pub(crate) fn fill(builder: &mut Builder, columns: &[Vec<Cell>]) {
 /// Compares all that can be read of a block with the model.
 pub(crate) fn check_block(block: &Block, model: &[Vec<Cell>]) {
     block.verify().unwrap();
-    assert_eq!(block.columns(), model.len());
+    let directory = block.directory().unwrap();
+    assert_eq!([block.columns(), directory.columns()], [model.len(); 2]);
+    assert_eq!(directory.rows(), block.rows());
+    assert_eq!(directory.block_words(), block.words().len());
     for (number, column) in model.iter().enumerate() {
         assert_eq!(block.rows(), column.len());
         check_column(&block.column(number), column);
+        let segment = segment_of(block, &directory, number).unwrap();
+        check_column(&directory.column(number, &segment), column);
     }
+}
+
+/// Returns a column's segment, made of the block's words at its place.
+pub(crate) fn segment_of(
+    block: &Block,
+    directory: &Directory,
+    column: usize,
+) -> Result<Segment, SegmentError> {
+    directory.segment(column, &block.words()[directory.place(column)])
 }
 
 /// Ranges and positions at which a column is read.
