@@ -11,9 +11,10 @@
 //! | one chunk: its block, the building of the next one | `columns/chunk.rs` |
 //! | marks | `columns/marks.rs` |
 //! | memory that counts towards the limit | `columns/charged.rs` |
-//! | memory that blocks may take, and blocks taken away when it is short | `columns/room.rs` |
+//! | memory that blocks may take, columns that leave it, and blocks that go when it is short | `columns/room.rs` |
 //! | blocks as tables have them, and the fields of their records | `columns/frozen.rs`, `columns/fields.rs` |
-//! | scans by blocks, and building on the way | `transaction/unordered_scan.rs` |
+//! | blocks on the device, and columns read from there | `columns/device.rs`, `columns/load.rs` |
+//! | scans by blocks, reading ahead, and building on the way | `transaction/unordered_scan.rs` |
 //!
 //! # Invariants
 //! 1. *Old enough*: a block shows a record, at a position without a mark, as its head was when the block was built: a
@@ -77,8 +78,10 @@
 
 mod charged;
 mod chunk;
+mod device;
 mod fields;
 mod frozen;
+mod load;
 mod marks;
 mod room;
 
@@ -91,15 +94,17 @@ use crate::{
     sync::{AtomicU64, Ordering, fence, model_seq_cst},
 };
 
-pub use self::{
-    charged::Charged,
-    fields::{RecordFields, Unsplit},
-    frozen::FrozenBlock,
-};
 pub(crate) use self::{
+    charged::Charged,
     chunk::{Building, Chunk},
+    frozen::{FrozenBlock, Unread},
+    load::{Loading, keep},
     marks::MarkWords,
     room::BlockRoom,
+};
+pub use self::{
+    fields::{RecordFields, Unsplit},
+    frozen::BlockColumns,
 };
 
 /// The model checker follows each word of the marks: its chunks have one.
@@ -236,6 +241,27 @@ impl<B> Chunks<B> {
         self.end.load(Ordering::Relaxed) > 0
     }
 
+    /// Visits the current blocks of at most `chunks_max` chunks, from the chunk `from` on. Returns the chunk at which to
+    /// go on, `None` if there are no more.
+    pub(crate) fn each_block(
+        &self,
+        from: ChunkId,
+        chunks_max: u64,
+        mut visit: impl FnMut(&Chunk<B>, Arc<Charged<B>>),
+    ) -> Option<ChunkId> {
+        // Relaxed: chunks that builders begin meanwhile may be missed. A storage in its grave has no builders.
+        let all = self.end.load(Ordering::Relaxed) >> CHUNK_LOG2;
+        let end = all.min(from.0.saturating_add(chunks_max));
+        for id in from.0..end {
+            if let Some(chunk) = self.chunk(ChunkId(id))
+                && let Some(block) = chunk.block()
+            {
+                visit(chunk, block);
+            }
+        }
+        (end < all).then_some(ChunkId(end))
+    }
+
     /// Takes the blocks of at most `chunks_max` chunks away, from the chunk `from` on. Returns the chunk at which to go
     /// on, `None` if there are no more.
     pub(crate) fn drop_blocks(
@@ -244,15 +270,7 @@ impl<B> Chunks<B> {
         chunks_max: u64,
         local: &Local,
     ) -> Option<ChunkId> {
-        // Relaxed: chunks that builders begin meanwhile may be missed. A storage in its grave has no builders.
-        let all = self.end.load(Ordering::Relaxed) >> CHUNK_LOG2;
-        let end = all.min(from.0.saturating_add(chunks_max));
-        for id in from.0..end {
-            if let Some(chunk) = self.chunk(ChunkId(id)) {
-                chunk.release(local);
-            }
-        }
-        (end < all).then_some(ChunkId(end))
+        self.each_block(from, chunks_max, |chunk, _| chunk.release(local))
     }
 }
 

@@ -58,6 +58,10 @@ pub struct DatabaseConfig {
     /// multiple of 64 up to 2 MiB. `None`, the default, is best: a share of the limit. Other values
     /// are for simulations, whose databases are too small to leave regions of that size sparse.
     pub region_bytes: Option<usize>,
+    /// Bytes that blocks of columns keep in memory; scans read others from the device. `None`, the default, is best: as
+    /// many as there is ample room for, and, if records can leave memory, a quarter of the limit. Without effect in
+    /// memory.
+    pub block_bytes: Option<usize>,
 }
 
 impl DatabaseConfig {
@@ -70,6 +74,7 @@ impl DatabaseConfig {
             certifier: Certifier::default(),
             cold_tier: None,
             region_bytes: None,
+            block_bytes: None,
         }
     }
 }
@@ -175,6 +180,10 @@ impl Database {
 
     /// Returns the cold tier, if there may be cold records.
     #[inline]
+    pub(crate) fn block_memory(&self) -> Option<usize> {
+        self.config.block_bytes
+    }
+
     pub(crate) fn cold(&self) -> Option<&ColdTier> {
         self.storage.as_ref()?.cold()
     }

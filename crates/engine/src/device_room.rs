@@ -184,6 +184,13 @@ impl DeviceRoom {
         (available, self.checkpoint_bytes_max(log) + FLOOR_BYTES)
     }
 
+    /// Returns whether `bytes` can be written to a file that the database can do without: the log keeps its reserve,
+    /// and room for as much again.
+    pub(crate) fn has_beside_log(&self, bytes: u64, log: LogRoom) -> bool {
+        let reserve = self.checkpoint_bytes_max(log) + FLOOR_BYTES;
+        self.free_bytes() >= reserve.saturating_mul(2).saturating_add(bytes)
+    }
+
     /// Returns the bytes of a new cold file, at least `least`, and at most `most`: a part of the free
     /// room, so that a small device is not taken up by one file.
     pub(crate) fn cold_file_bytes(directory: &dyn Directory, least: u64, most: u64) -> u64 {

@@ -158,7 +158,7 @@ pub(crate) fn is_ours(name: &str) -> bool {
         || segments::file_number(name).is_some()
         || checkpoint::file_number(name).is_some()
         || crate::cold::file_number(name).is_some()
-        || crate::temporary::file_number(name).is_some()
+        || crate::temporary::is_temporary(name)
 }
 
 /// State of a check.

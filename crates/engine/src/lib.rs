@@ -28,6 +28,7 @@ mod log;
 mod manifest;
 mod moves;
 mod per_context;
+mod reading;
 mod recovery;
 mod secondary;
 mod session;
@@ -53,7 +54,7 @@ pub use changes::{
 };
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use cold::{ColdConfig, ColdNodes, ColdUsage, Compacted, Demoted};
-pub use columns::{Charged, FrozenBlock, RecordFields, Unsplit};
+pub use columns::{BlockColumns, RecordFields, Unsplit};
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use help::{DividedWork, Help, Helpers};
@@ -77,7 +78,7 @@ pub use timestamp::Timestamp;
 pub use transaction::{
     BlockScan, Command, Commit, IndexPosition, Isolation, Met, Present, RowFound, RowLocked,
     RowOutcome, Savepoint, ScanPosition, Seeing, SharedSnapshot, StatementSnapshot, Transaction,
-    TransactionOptions, Unordered,
+    TransactionOptions, Unordered, Wanted,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

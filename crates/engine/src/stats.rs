@@ -71,6 +71,16 @@ counters! {
     scanned_in_blocks,
     /// Blocks of columns that scans have built.
     blocks_built,
+    /// Blocks among these that were written to the device.
+    blocks_written,
+    /// Blocks that scans passed by: their bounds say that no row is wanted.
+    blocks_skipped,
+    /// Transfers by which scans read columns of blocks.
+    block_reads,
+    /// Bytes of these transfers.
+    block_bytes_read,
+    /// Blocks that could not be read: the device failed, or a checksum was wrong. Scans read their records instead.
+    blocks_damaged,
     /// Versions that became unreachable and were freed.
     versions_collected,
     /// Deleted records whose index entry was removed.

@@ -18,7 +18,7 @@ use crate::{
     cold::{self, ColdConfig, ColdTier},
     log::{Log, LogConfig, segments::sync_names},
     manifest::{self, Manifest},
-    temporary::{self, TemporaryFiles},
+    temporary,
 };
 
 /// Directory's side of a database.
@@ -39,7 +39,6 @@ pub(crate) struct Storage {
     last_checkpoint: Mutex<LastCheckpoint>,
     lock: Mutex<Option<DirectoryLock>>,
     cold: Option<ColdTier>,
-    pub(crate) temporary: TemporaryFiles,
 }
 
 /// File of a superseded checkpoint.
@@ -114,7 +113,6 @@ impl Storage {
             }),
             lock: Mutex::new(Some(lock)),
             cold,
-            temporary: TemporaryFiles::default(),
         })
     }
 

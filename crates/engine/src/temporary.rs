@@ -4,6 +4,8 @@
 //! They are in no manifest, backup or check, and nothing makes them durable. Transfers bypass the system's cache, so
 //! offsets and lengths are multiples of [`io::BLOCK_BYTES`].
 //!
+//! A write is refused if it would leave less room than the log and the next checkpoint may need (`device_room.rs`).
+//!
 //! Making and removing a file blocks the thread for a moment: its owner fills many megabytes of one file.
 
 use std::{
@@ -18,33 +20,23 @@ use io::{Action, Buffer, Directory, File, OpenMode, Priority};
 
 use crate::{log::segments::write_whole, session::Session};
 
-/// Maximum attempts at a read that the device cuts short.
-const READ_ATTEMPTS: u32 = 8;
+/// Beginning of the names of temporary files. What follows is the process and a number in it: an owner that outlives
+/// the lock on its directory removes no file of the next one.
+const PREFIX: &str = "temporary-";
 
-/// Returns the name of the temporary file with this number.
-fn file_name(number: u64) -> String {
-    format!("temporary-{number:08}")
-}
+/// Number of the process's next temporary file, in whatever directory.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number in the name of a temporary file.
-pub(crate) fn file_number(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix("temporary-")?;
-    let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
-    all_digits.then(|| digits.parse().ok()).flatten()
+/// Returns whether a file of this name is a temporary file.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX)
 }
 
 /// Removes all temporary files that an earlier process left.
 pub(crate) fn remove_all(directory: &Arc<dyn Directory>) -> std::io::Result<()> {
     let names = directory.list()?.into_iter();
-    let mut left = names.filter(|name| file_number(name).is_some());
+    let mut left = names.filter(|name| is_temporary(name));
     left.try_for_each(|name| directory.remove(&name))
-}
-
-/// The temporary files of a database.
-#[derive(Debug, Default)]
-pub(crate) struct TemporaryFiles {
-    /// Number of the next file.
-    next: AtomicU64,
 }
 
 /// A temporary file, which is removed when it is dropped.
@@ -52,6 +44,12 @@ pub struct TemporaryFile {
     directory: Arc<dyn Directory>,
     name: String,
     file: Arc<dyn File>,
+}
+
+impl TemporaryFile {
+    pub(crate) fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
 }
 
 impl fmt::Debug for TemporaryFile {
@@ -78,8 +76,8 @@ impl Session {
         let storage = self.database.storage().ok_or_else(no_device)?;
         let directory = storage.directory().clone();
         // Relaxed: the number alone matters.
-        let number = storage.temporary.next.fetch_add(1, Ordering::Relaxed);
-        let name = file_name(number);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
         let file = directory.open(&name, OpenMode::Create, true)?;
         Ok(TemporaryFile {
             directory,
@@ -92,7 +90,7 @@ impl Session {
     /// multiples of [`io::BLOCK_BYTES`].
     ///
     /// # Errors
-    /// The device's error: `StorageFull` if there is no room.
+    /// `StorageFull` if the room is needed for the log; otherwise the device's error.
     ///
     /// # Suspension
     /// A device wait.
@@ -106,6 +104,13 @@ impl Session {
         buffer: Buffer,
     ) -> std::io::Result<Buffer> {
         let port = self.port().ok_or_else(no_device)?;
+        if let Some(log) = self.database.log()
+            && !log
+                .room
+                .has_beside_log(buffer.len() as u64, log.segments.room())
+        {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
         write_whole(port, Action::Write, &file.file, offset, buffer).await
     }
 
@@ -124,20 +129,16 @@ impl Session {
         &self,
         file: &TemporaryFile,
         offset: u64,
-        mut buffer: Buffer,
+        buffer: Buffer,
         priority: Priority,
     ) -> std::io::Result<Buffer> {
-        let port = self.port().ok_or_else(no_device)?;
-        let whole = buffer.len();
-        for _ in 0..READ_ATTEMPTS {
-            let pass = self.pass_again(priority).await;
-            let (returned, read) = port.begin_through(pass, &file.file, offset, buffer).await;
-            buffer = returned;
-            if read? == whole {
-                return Ok(buffer);
-            }
+        let (whole, pass) = (buffer.len(), self.pass_again(priority).await);
+        let reading = self.begin_reading(pass, &file.file, offset, buffer)?;
+        let buffer = reading.end(self, priority).await?;
+        match buffer.len() == whole {
+            true => Ok(buffer),
+            false => Err(std::io::ErrorKind::UnexpectedEof.into()),
         }
-        Err(std::io::ErrorKind::UnexpectedEof.into())
     }
 }
 

@@ -82,7 +82,7 @@ pub use self::{
     savepoint::Savepoint,
     shared_snapshot::SharedSnapshot,
     statement_snapshot::{Seeing, StatementSnapshot},
-    unordered_scan::{BlockScan, Met, ScanPosition, Unordered},
+    unordered_scan::{BlockScan, Met, ScanPosition, Unordered, Wanted},
 };
 pub(crate) use self::{
     maintain::Claimed,

@@ -8,7 +8,7 @@ use std::{
 
 use engine::{
     BlockScan, DatabaseConfig, Direction, Error, Isolation, Met, RecordFields, Session, Table,
-    TableOptions, Transaction, Unsplit,
+    TableOptions, Transaction, Unsplit, Wanted,
 };
 use interleave::{Sequential, run_inline};
 use segment::{Builder, CellError, Column, Values};
@@ -137,7 +137,12 @@ fn scan_on(
     let unordered = transaction.unordered().unwrap();
     loop {
         let mut left = limit;
-        let piece = unordered.scan_blocks::<Sequential>(table, scan, fields, |record| {
+        let wanted = Wanted {
+            columns: &[0, 1],
+            may_have: &|_| true,
+            ahead_max: 4,
+        };
+        let piece = unordered.scan_blocks::<Sequential>(table, scan, fields, &wanted, |record| {
             found.records.push(record.to_vec());
             left -= 1;
             match left {
@@ -149,12 +154,10 @@ fn scan_on(
             Met::End => break,
             Met::Break => {}
             Met::Block(block, marks) => {
-                let columns = block.columns();
-                columns.verify().unwrap();
-                assert_eq!(columns.rows() as u64, CHUNK);
+                assert_eq!(block.rows() as u64, CHUNK);
                 let is_shown = |row: &usize| marks[row / 64] >> (row % 64) & 1 == 0;
-                let (number, text) = (columns.column(0), columns.column(1));
-                let rows = (0..columns.rows()).filter(is_shown);
+                let [number, text] = [0, 1].map(|column| block.column(column).unwrap());
+                let rows = (0..block.rows()).filter(is_shown);
                 let before = found.records.len();
                 found
                     .records

@@ -20,6 +20,7 @@ mod admission;
 mod anomalies;
 mod backup;
 mod blocks;
+mod blocks_on_device;
 mod changes;
 mod changes_of_tables;
 mod check;

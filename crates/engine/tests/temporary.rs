@@ -57,7 +57,7 @@ fn the_next_opening_removes_what_a_killed_process_left() {
     let disk = SimulatedDisk::new(8, Faults::default());
     let directory = disk.directory();
     drop(open(directory.clone()).expect("opens"));
-    let left = directory.open("temporary-00000003", OpenMode::Create, true);
+    let left = directory.open("temporary-1-0", OpenMode::Create, true);
     left.expect("makes a file");
     let mut durable = open(directory.clone()).expect("opens again");
     assert_eq!(names(&directory), Vec::<String>::new());

@@ -128,6 +128,8 @@ pub struct ExecutionContext<'r> {
     pub key_changes: &'r KeyChanges<'r>,
     /// Whether keys are looked up one after the other, each waiting for its cache miss.
     pub is_sequential: bool,
+    /// Maximum number of blocks of columns that a scan reads from the device ahead.
+    pub read_ahead: usize,
     /// Way to other workers, if the execution may have help.
     pub helpers: Option<&'r dyn Helpers>,
     /// Share in a division, for the scan below an aggregate that is divided.

@@ -193,6 +193,15 @@ impl Gate {
         self.entry(priority, self.rule.get().when_full)
     }
 
+    /// Returns a pass if one is free, for a reader that has something else to do otherwise.
+    pub fn try_enter(self: &Rc<Self>) -> Option<Pass> {
+        let is_free = self.open.get() < self.depth.get();
+        is_free.then(|| {
+            self.give_pass();
+            Pass(self.clone())
+        })
+    }
+
     /// Asks for a pass for a reader that has had one and needs another to get on: this entry is
     /// never refused.
     pub fn enter_again(self: &Rc<Self>, priority: Priority) -> Entry {
@@ -296,9 +305,8 @@ impl Future for Entry {
             self.waiter = None;
             return Poll::Ready(Ok(Pass(gate)));
         }
-        if gate.open.get() < gate.depth.get() {
-            gate.give_pass();
-            return Poll::Ready(Ok(Pass(gate)));
+        if let Some(pass) = gate.try_enter() {
+            return Poll::Ready(Ok(pass));
         }
         if self.when_full == WhenFull::Refuse {
             gate.count(|stats| stats.refused += 1);

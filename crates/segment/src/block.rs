@@ -8,7 +8,7 @@ use crate::{
     codes::PADDING,
     entry::{Content, Entry, Header},
     integers::Integers,
-    words::is_set,
+    words::{bytes_of, is_set},
 };
 
 /// An immutable block: a number of rows by columns, in one list of words.
@@ -76,6 +76,11 @@ impl Block {
     /// Returns all words, from which the block can be opened again on a machine of the same byte order.
     pub fn words(&self) -> &[u64] {
         &self.words
+    }
+
+    /// Returns the words as bytes, in the order of the machine.
+    pub fn bytes(&self) -> &[u8] {
+        bytes_of(&self.words)
     }
 
     /// Returns the bytes of memory that the block takes.

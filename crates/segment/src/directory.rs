@@ -9,6 +9,8 @@ use crate::{
     entry::{Content, Entry, Header},
 };
 
+const WORD_BYTES: usize = size_of::<u64>();
+
 /// What a block says of its columns: shape, forms, bounds, and the places of their segments.
 ///
 /// Invariant: the words are a directory that was checked (`entry::Opened::check`).
@@ -52,9 +54,9 @@ impl Directory {
         self.columns
     }
 
-    /// Returns the number of words of the block.
-    pub fn block_words(&self) -> usize {
-        self.block_words
+    /// Returns the number of bytes of the block.
+    pub fn block_bytes(&self) -> usize {
+        self.block_words * WORD_BYTES
     }
 
     /// Returns the bytes of memory that the directory takes.
@@ -62,29 +64,32 @@ impl Directory {
         size_of_val(&*self.words)
     }
 
-    /// Returns the words of the block that are the segment of a column.
+    /// Returns the bytes of the block ([`Block::bytes`]) that are the segment of a column. Columns follow each other.
     ///
     /// # Panics
     /// Panics if there is no such column.
     pub fn place(&self, column: usize) -> Range<usize> {
         let entry = self.entry(column);
-        entry.first..entry.first + entry.words(self.rows)
+        let end = entry.first + entry.words(self.rows);
+        entry.first * WORD_BYTES..end * WORD_BYTES
     }
 
-    /// Makes the segment of a column of the words at its place.
+    /// Makes the segment of a column of the bytes at its place.
     ///
     /// # Errors
-    /// [`SegmentError::Checksum`] if the words are damaged; [`SegmentError::Memory`] if memory is lacking.
+    /// [`SegmentError::Checksum`] if the bytes are damaged; [`SegmentError::Memory`] if memory is lacking.
     ///
     /// # Panics
-    /// Panics if there is no such column, or the words are not as many as its place has.
-    pub fn segment(&self, column: usize, words: &[u64]) -> Result<Segment, SegmentError> {
+    /// Panics if there is no such column, or the bytes are not as many as its place has.
+    pub fn segment(&self, column: usize, bytes: &[u8]) -> Result<Segment, SegmentError> {
         let entry = self.entry(column);
-        assert_eq!(words.len(), entry.words(self.rows), "words of a segment");
-        entry.verify(words, column)?;
+        let (words, behind) = bytes.as_chunks::<WORD_BYTES>();
+        let is_whole = words.len() == entry.words(self.rows) && behind.is_empty();
+        assert!(is_whole, "{} bytes of a segment", bytes.len());
         let mut padded = Vec::new();
         padded.try_reserve_exact(words.len() + PADDING)?;
-        padded.extend_from_slice(words);
+        padded.extend(words.iter().map(|word| u64::from_ne_bytes(*word)));
+        entry.verify(&padded, column)?;
         padded.resize(words.len() + PADDING, 0);
         Ok(Segment {
             words: padded.into_boxed_slice(),

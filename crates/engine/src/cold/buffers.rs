@@ -24,7 +24,7 @@ fn list(capacity: usize) -> Option<usize> {
 
 impl ReadBuffers {
     /// Takes a buffer of `bytes` bytes; its content is zeros, or data that was read before.
-    pub(super) fn take(&self, bytes: usize) -> Buffer {
+    pub(crate) fn take(&self, bytes: usize) -> Buffer {
         let spare = list(bytes).and_then(|at| self.0.borrow_mut()[at].pop());
         match spare {
             Some(mut buffer) => {
@@ -36,7 +36,7 @@ impl ReadBuffers {
     }
 
     /// Keeps a buffer for another read.
-    pub(super) fn give_back(&self, buffer: Buffer) {
+    pub(crate) fn give_back(&self, buffer: Buffer) {
         let capacity = buffer.capacity();
         let Some(at) = list(capacity) else { return };
         let spares = &mut self.0.borrow_mut()[at];

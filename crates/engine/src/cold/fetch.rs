@@ -10,12 +10,11 @@ use std::{
     io,
     ops::{Deref, Range},
     pin::pin,
-    rc::Rc,
     sync::{Arc, Mutex, MutexGuard},
     task::{Context, Poll, Waker},
 };
 
-use ::io::{Buffer, File, Full, Pass, Port, Priority, Transfer};
+use ::io::{Buffer, Full, Pass, Priority};
 use interleave::{Nested, Wait, noting};
 use rustc_hash::FxHashMap;
 
@@ -28,6 +27,7 @@ use super::{
 use crate::{
     error::{Abort, Error},
     log::format::Flaw,
+    reading::Reading,
     session::Session,
     timestamp::Timestamp,
 };
@@ -36,9 +36,6 @@ const SHARDS: usize = 64;
 
 /// Maximum bytes between two records that are read needlessly rather than in two transfers.
 const GAP_BYTES_MAX: u64 = 16 << 10;
-
-/// Maximum attempts at a transfer that the device cuts short.
-const ATTEMPTS: u32 = 8;
 
 /// A record that was read from its file.
 pub(crate) struct Fetched {
@@ -338,11 +335,11 @@ impl Session {
             runs.push((run, begun?));
         }
         for (run, reading) in runs {
-            let whole = reading.extent;
             let buffer = reading.end(self, priority).await;
             let buffer = buffer.map_err(|_| self.failed(tier, run[0], unreadable(run[0])))?;
+            let (buffer, from) = (Arc::new(buffer), span(run).from);
             for &address in run {
-                let at = (address.position() - whole.from) as usize;
+                let at = (address.position() - from) as usize;
                 let one = match Fetched::decode(address, &buffer, at) {
                     Err(Unread::Longer(_)) => {
                         let pass = self.pass_again(priority).await;
@@ -379,55 +376,14 @@ impl Session {
         priority: Priority,
     ) -> io::Result<Arc<Buffer>> {
         let reading = self.begin_to_read(tier, extent, pass)?;
-        reading.end(self, priority).await
+        Ok(Arc::new(reading.end(self, priority).await?))
     }
 
     fn begin_to_read(&self, tier: &ColdTier, extent: Extent, pass: Pass) -> io::Result<Reading> {
         let (number, offset) = locate(extent.from);
-        let gone = || io::Error::from(io::ErrorKind::NotFound);
-        let file = tier.files.file(number).ok_or_else(gone)?.file.clone();
-        let port = self.port().ok_or_else(gone)?.clone();
+        let file = tier.files.file(number).ok_or(io::ErrorKind::NotFound)?;
         let buffer = self.read_buffers.take(extent.bytes);
-        let transfer = port.begin_through(pass, &file, offset, buffer);
-        Ok(Reading {
-            port,
-            file,
-            offset,
-            extent,
-            transfer,
-        })
-    }
-}
-
-/// A transfer from a cold file that is under way.
-struct Reading {
-    port: Rc<Port>,
-    file: Arc<dyn File>,
-    offset: u64,
-    extent: Extent,
-    transfer: Transfer,
-}
-
-impl Reading {
-    /// Waits for the buffer: it is shorter than asked for at the end of a file, or if the device
-    /// stops short again and again.
-    async fn end(self, session: &Session, priority: Priority) -> io::Result<Arc<Buffer>> {
-        let mut transfer = self.transfer;
-        let mut before = None;
-        for attempt in 1.. {
-            let (mut buffer, result) = transfer.await;
-            let read = result?;
-            let is_end = before.replace(read) == Some(read) || attempt == ATTEMPTS;
-            if read == self.extent.bytes || is_end {
-                buffer.set_len(read);
-                return Ok(Arc::new(buffer));
-            }
-            let pass = session.pass_again(priority).await;
-            transfer = self
-                .port
-                .begin_through(pass, &self.file, self.offset, buffer);
-        }
-        unreachable!("there is a last attempt")
+        self.begin_reading(pass, &file.file, offset, buffer)
     }
 }
 

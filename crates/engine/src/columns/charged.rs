@@ -6,7 +6,7 @@ use memory::{Arena, Exhausted, Reservation};
 
 /// Value whose bytes are charged to the memory limit until its last owner drops it.
 #[derive(Debug)]
-pub struct Charged<T> {
+pub(crate) struct Charged<T> {
     value: T,
     _charge: Reservation,
 }

@@ -100,6 +100,11 @@ impl<B> Chunk<B> {
         Some(block)
     }
 
+    /// Returns the current block, for a caller that looks at none of its records.
+    pub(crate) fn block(&self) -> Option<Arc<Charged<B>>> {
+        self.lock().block.clone()
+    }
+
     /// Begins a building with marks of `make`, unless one is under way, the current block is good enough, or the chunk
     /// is to be left alone.
     pub(super) fn start(

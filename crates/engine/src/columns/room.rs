@@ -1,29 +1,48 @@
-//! Memory for blocks: what records, indexes and statements leave.
+//! Memory for blocks: which of them are kept there, and which leave.
 //!
-//! A block only makes scans faster. It is built if [`BUILD_PART`] of the memory limit is free besides, and blocks are
-//! taken away, some at a time, as soon as less than [`SHORT_PART`] is: the housekeeping of each session looks after
-//! that, so writers find room again long before there is none. Statements may have what is free but for an eighth: half
-//! of the limit is more than their shares.
+//! Blocks only make scans faster. While [`AMPLE_PART`] of the memory limit is free, all columns of all blocks stay in
+//! memory. Otherwise a block is written to the device when it is built, and scans read its columns from there. Where
+//! records can leave memory, too, blocks have a *share* of the memory whatever is free: a quarter. The database's
+//! settings may name a share, which is all that blocks have then.
+//!
+//! A column that a scan has read is kept if there is room in the share, and never takes the place of another one: a
+//! scan of more than fits would otherwise find nothing of what it has read the last time. Columns that no scan has
+//! wanted for [`AGING`] leave, if others could not be kept.
+//!
+//! When less than [`SHORT_PART`] of the limit is free and blocks have more than their share, columns that are on the
+//! device leave memory, and blocks that are not there go: the next scans build them anew, on the device. The
+//! housekeeping of each session looks after that, so writers find room long before there is none. Statements may have
+//! what is free but for an eighth.
 //!
 //! Bounds: a look takes [`CHUNKS_PER_LOOK`] chunks of one table at most, and passes by [`TABLES_PER_LOOK`] tables.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use memory::{Arena, Exhausted};
+use super::{ChunkId, device::BlockFile, frozen::Relieved};
+use crate::{database::Database, session::Session};
 
-use super::ChunkId;
-use crate::session::Session;
-
-/// Part of the memory limit that is left free when a block is built.
-const BUILD_PART: usize = 2;
+/// Part of the memory limit that is free if there is room for all blocks.
+const AMPLE_PART: usize = 2;
 
 /// Part of the memory limit that is free if it is not short.
 const SHORT_PART: usize = 3;
 
-/// Number of chunks whose blocks are taken away in one look: the memory of each is given back to the system.
+/// Part of the memory limit that blocks may have whatever is free.
+const SHARE_PART: usize = 4;
+
+/// Part of the memory limit that is free if a column is kept: half of what the cold tier keeps free, or so.
+const FREE_PART: usize = 20;
+
+/// Time in which a column that is kept is wanted, if others wait for its place.
+const AGING: Duration = Duration::from_secs(30);
+
+/// Number of chunks that are relieved in one look: the memory of each column is given back to the system.
 const CHUNKS_PER_LOOK: u64 = 8;
 
 /// Number of tables that are passed by in one look.
@@ -32,64 +51,131 @@ const TABLES_PER_LOOK: usize = 64;
 /// Blocks of a database, as far as memory is concerned.
 #[derive(Default)]
 pub(crate) struct BlockRoom {
-    /// Whether a block was built since the last round of looks began. Set after the block was published, and cleared
-    /// before the first table is looked at: a block that a round misses begins another.
+    /// Whether a block was built, or a column kept, since the last round of looks began. Set after the block was
+    /// published, and cleared before the first table is looked at: a block that a round misses begins another.
     are_built: AtomicBool,
-    /// Whether a round of looks is under way.
-    is_round: AtomicBool,
+    /// Whether a column could not be kept since the last round for unused ones.
+    is_wished: AtomicBool,
+    round: Mutex<Round>,
+    /// Bytes of columns in memory.
+    kept_bytes: Arc<AtomicUsize>,
+    /// File for blocks, once one was written.
+    pub(super) file: Mutex<Option<Arc<BlockFile>>>,
+}
+
+/// A round of looks at the blocks of all tables.
+#[derive(Default)]
+struct Round {
+    /// Columns that leave in the round that is under way.
+    mode: Option<Relieved>,
     /// Table, by its number, and chunk at which the next look goes on.
-    hand: Mutex<(u32, ChunkId)>,
+    hand: (u32, ChunkId),
+    /// Time at which the last round for unused columns began, by the clock of the session that began it.
+    aged: Duration,
 }
 
 impl BlockRoom {
-    /// Tells whether a block of `bytes` bytes may be built.
-    ///
-    /// # Errors
-    /// [`Exhausted`] if too little memory would be left.
-    pub(crate) fn check(&self, arena: &Arena, bytes: usize) -> Result<(), Exhausted> {
-        match arena.room() >= bytes.saturating_add(arena.limit_bytes() / BUILD_PART) {
-            true => Ok(()),
-            false => Err(Exhausted),
+    pub(super) fn kept_bytes(&self) -> &Arc<AtomicUsize> {
+        &self.kept_bytes
+    }
+
+    /// Notes that a block was built, or a column kept, after it was published.
+    pub(crate) fn note_kept(&self) {
+        // Release: a look that finds it finds the block. The load keeps the line shared among scans.
+        if !self.are_built.load(Ordering::Relaxed) {
+            self.are_built.store(true, Ordering::Release);
         }
     }
+}
 
-    /// Notes that a block was built, after it was published.
-    pub(crate) fn built(&self) {
-        // Release: a look that finds it finds the block.
-        self.are_built.store(true, Ordering::Release);
+impl Database {
+    /// Whether `bytes` more of blocks may stay in memory without being written to the device.
+    pub(crate) fn has_ample_room(&self, bytes: usize) -> bool {
+        let is_bounded = self.block_memory().is_some() && self.log().is_some();
+        let free = self.arena.limit_bytes() / AMPLE_PART;
+        !is_bounded && self.arena.room() >= bytes.saturating_add(free)
     }
 
-    fn is_empty(&self) -> bool {
-        // Relaxed: a look that comes too early is followed by another.
-        !self.are_built.load(Ordering::Relaxed) && !self.is_round.load(Ordering::Relaxed)
+    /// Whether a block may be built: it is kept in memory, or written to the device.
+    pub(crate) fn may_build_blocks(&self) -> bool {
+        self.log().is_some() || self.has_ample_room(0)
+    }
+
+    /// Whether a column of `bytes` bytes, which is on the device, is kept in memory as well.
+    pub(crate) fn may_keep_column(&self, bytes: usize) -> bool {
+        let may_keep = self.has_ample_room(bytes)
+            || self.is_within_share(bytes)
+                && self.arena.room() >= bytes.saturating_add(self.arena.limit_bytes() / FREE_PART);
+        if !may_keep {
+            self.block_room.is_wished.store(true, Ordering::Relaxed);
+        }
+        may_keep
+    }
+
+    /// Whether blocks have at most their share with `bytes` more.
+    fn is_within_share(&self, bytes: usize) -> bool {
+        let kept = self.block_room.kept_bytes.load(Ordering::Relaxed);
+        let share = match (self.block_memory(), self.cold()) {
+            (Some(bytes), _) => bytes,
+            (None, Some(_)) => self.arena.limit_bytes() / SHARE_PART,
+            (None, None) => 0,
+        };
+        kept.saturating_add(bytes) <= share
+    }
+
+    /// Returns the bytes of columns in memory.
+    pub fn block_bytes(&self) -> usize {
+        self.block_room.kept_bytes.load(Ordering::Relaxed)
     }
 }
 
 impl Session {
-    /// Takes some blocks away if memory is short: a part of the housekeeping.
+    /// Lets some columns leave memory if it is short, or others wait for their places: a part of the housekeeping.
     pub(crate) fn look_after_blocks(&self) {
         let (database, arena) = (&self.database, &self.database.arena);
         let room = &database.block_room;
-        if room.is_empty() || arena.room() >= arena.limit_bytes() / SHORT_PART {
+        // Relaxed, here and below: a look that comes too early is followed by another.
+        let is_wished = room.is_wished.load(Ordering::Relaxed);
+        if database.block_bytes() == 0 && !room.are_built.load(Ordering::Relaxed) {
+            return;
+        }
+        let is_short = arena.room() < arena.limit_bytes() / SHORT_PART;
+        let must_leave = is_short && !database.is_within_share(0);
+        if !must_leave && !is_wished {
             return;
         }
         // Another session looks.
-        let Ok(mut hand) = room.hand.try_lock() else {
+        let Ok(mut round) = room.round.try_lock() else {
             return;
         };
-        if !room.is_round.swap(true, Ordering::Relaxed) {
-            // Acquire: pairs with the Release of the builder.
-            room.are_built.swap(false, Ordering::Acquire);
-            *hand = (0, ChunkId(0));
-        }
-        let (number, chunk) = *hand;
+        let mode = match round.mode {
+            Some(mode) => mode,
+            None => {
+                let now = self.clock().now();
+                let mode = match must_leave {
+                    true => Relieved::All,
+                    false if now.abs_diff(round.aged) >= AGING => Relieved::Unused,
+                    false => return,
+                };
+                if mode == Relieved::Unused {
+                    room.is_wished.store(false, Ordering::Relaxed);
+                    round.aged = now;
+                }
+                // Acquire: pairs with the Release of the builder.
+                room.are_built.swap(false, Ordering::Acquire);
+                round.mode = Some(mode);
+                round.hand = (0, ChunkId(0));
+                mode
+            }
+        };
+        let (number, chunk) = round.hand;
         // Whatever their stage: old readers of a storage in its grave find all records in their slots.
         let tables = database.catalog.storages_from(number, TABLES_PER_LOOK);
         let Some(last) = tables.last().map(|table| table.number()) else {
-            room.is_round.store(false, Ordering::Relaxed);
+            round.mode = None;
             return;
         };
-        *hand = (last + 1, ChunkId(0));
+        round.hand = (last + 1, ChunkId(0));
         if let Some(table) = tables.iter().find(|table| table.chunks.may_have_blocks()) {
             let from = match table.number() == number {
                 true => chunk,
@@ -97,8 +183,13 @@ impl Session {
             };
             let next = table
                 .chunks
-                .drop_blocks(from, CHUNKS_PER_LOOK, &self.memory);
-            *hand = match next {
+                .each_block(from, CHUNKS_PER_LOOK, |chunk, block| {
+                    match (block.place(), mode) {
+                        (None, Relieved::All) => chunk.release(&self.memory),
+                        _ => block.relieve(mode),
+                    }
+                });
+            round.hand = match next {
                 Some(next) => (table.number(), next),
                 None => (table.number() + 1, ChunkId(0)),
             };

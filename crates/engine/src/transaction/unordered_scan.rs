@@ -30,17 +30,22 @@
 //! snapshot ([`Session::begin_at`](crate::Session::begin_at)), whose ranges together are all chunks that the table has
 //! had since the snapshot was taken ([`Unordered::chunks`]), meet each visible record once: its slot is in one chunk.
 
+mod ahead;
 mod gather;
 
-use std::ops::{ControlFlow, Range};
+use std::{
+    ops::{ControlFlow, Range},
+    sync::Arc,
+};
 
 use interleave::{Point, Policy, leaf, turn_is_over, yield_now};
-use segment::Builder;
+use segment::{Builder, Directory};
 
+use self::ahead::ReadAhead;
 use super::{Isolation, Statement, Transaction, visibility::Look};
 use crate::{
     cold::{ColdAddress, Fetched},
-    columns::{Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields},
+    columns::{BlockColumns, ChunkId, MarkWords, POSITIONS, RecordFields, Unread},
     error::Error,
     indirection::{Head, Rid},
     table::Table,
@@ -54,12 +59,17 @@ const _: () = assert!((POSITIONS as u64).is_multiple_of(CHUNK));
 /// Number of chunks visited under one pin.
 const CHUNKS_PER_PIN: usize = 16;
 
+/// Maximum number of slots whose cold records are read together.
+const COLD_SLOTS_MAX: usize = 1 << 10;
+
+/// Bytes of cold records with which no others are read together.
+const COLD_BYTES_MAX: u64 = 1 << 20;
+
 /// Position of a scan without order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanPosition(u64);
 
 /// State of a scan by blocks; the default is the beginning of a scan of the whole table.
-#[derive(Debug)]
 pub struct BlockScan {
     /// RIDs that are left, of which the table may not have all.
     rids: Range<u64>,
@@ -68,6 +78,16 @@ pub struct BlockScan {
     /// Memory of blocks that are built on the way, and the fields that were kept as bytes in the last one.
     builder: Builder,
     plain: Vec<bool>,
+    /// Blocks on their way from the device.
+    ahead: ReadAhead,
+}
+
+impl std::fmt::Debug for BlockScan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BlockScan")
+            .field("rids", &self.rids)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for BlockScan {
@@ -77,6 +97,7 @@ impl Default for BlockScan {
             marks: None,
             builder: Builder::default(),
             plain: Vec::new(),
+            ahead: ReadAhead::default(),
         }
     }
 }
@@ -87,7 +108,19 @@ impl BlockScan {
         let first = |chunk: u64| chunk.saturating_mul(POSITIONS as u64);
         self.rids = first(chunks.start)..first(chunks.end);
         self.marks = None;
+        self.ahead.clear();
     }
+}
+
+/// What a scan wants of blocks.
+pub struct Wanted<'w> {
+    /// Columns that are read, in ascending order. Blocks need not have all of them.
+    pub columns: &'w [usize],
+    /// Whether a block with this directory may have rows that the scan looks for. Others are passed by.
+    pub may_have: &'w dyn Fn(&Directory) -> bool,
+    /// Maximum number of blocks that are read from the device ahead of the scan. With 0, the scan waits for each
+    /// transfer before it begins another one.
+    pub ahead_max: usize,
 }
 
 /// The point that a scan by blocks has come to.
@@ -95,7 +128,7 @@ impl BlockScan {
 pub enum Met {
     /// A block of which the caller reads the positions without a mark: position `p` has the bit `p % 64` of the word
     /// `p / 64`. The scan goes on with the records at the marked positions.
-    Block(std::sync::Arc<Charged<FrozenBlock>>, Box<MarkWords>),
+    Block(Arc<BlockColumns>, Box<MarkWords>),
     /// The visitor has broken the scan off.
     Break,
     /// There are no more records.
@@ -146,19 +179,20 @@ impl Unordered<'_> {
 
     /// Visits the records of `table` in no order, as [`Unordered::scan`] does, and by blocks where there are blocks of
     /// columns. `fields` describes the table's records: a chunk that a scan came by before gets a block on the way if
-    /// nobody has changed most of its records lately. A scan at another snapshot begins anew, as does one whose future
-    /// was dropped.
+    /// most of its records were not changed lately. Columns that are on the device alone are read ahead. A scan at
+    /// another snapshot begins anew, as does one whose future was dropped.
     ///
     /// # Errors
     /// Fails as [`Transaction::scan`] does.
     ///
     /// # Suspension
-    /// Memory waits, and the ends of turns. Dropping the future is harmless.
+    /// Memory and device waits, and the ends of turns. Dropping the future is harmless.
     pub async fn scan_blocks<P: Policy>(
         self,
         table: &Table,
         scan: &mut BlockScan,
         fields: &dyn RecordFields,
+        wanted: &Wanted<'_>,
         mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<Met, Error> {
         let transaction = self.0;
@@ -177,17 +211,39 @@ impl Unordered<'_> {
             if may_use_blocks && position == 0 && rids.end <= end && scan.marks.is_none() {
                 // The marks are copied after the snapshot was taken.
                 let _statement = transaction.statement(table)?;
-                let found = self.block_of::<P>(table, id, fields, scan);
-                if let Some((block, marks)) = found.await? {
-                    transaction.saw(block.newest());
-                    let marked: u32 = marks.iter().map(|word| word.count_ones()).sum();
-                    let shown = POSITIONS as u64 - u64::from(marked);
-                    let context = &transaction.context;
-                    for count in [&context.scanned, &context.scanned_in_blocks] {
-                        count.set(count.get() + shown);
+                if let Some((block, marks)) = self.block_of::<P>(table, id, fields, scan).await? {
+                    let counters = &transaction.session.counters;
+                    let chunks = id.0..end.div_ceil(POSITIONS as u64);
+                    let columns = match (wanted.may_have)(block.directory()) {
+                        true => {
+                            let ahead = &mut scan.ahead;
+                            let read = ahead.columns_of(transaction, table, &block, chunks, wanted);
+                            Some(read.await)
+                        }
+                        false => None,
+                    };
+                    transaction.check_open()?;
+                    match columns {
+                        Some(Ok(columns)) => {
+                            transaction.saw(block.newest());
+                            count_shown(transaction, &marks);
+                            scan.marks = Some(marks.clone());
+                            return Ok(Met::Block(Arc::new(columns), marks));
+                        }
+                        None => {
+                            transaction.saw(block.newest());
+                            counters.update(|stats| stats.blocks_skipped += 1);
+                            scan.marks = Some(marks);
+                        }
+                        // The block is a copy of records that are there.
+                        Some(Err(Unread::Damaged)) => {
+                            counters.update(|stats| stats.blocks_damaged += 1);
+                            if let Some(chunk) = table.chunks.chunk(id) {
+                                chunk.release(&transaction.session.memory);
+                            }
+                        }
+                        Some(Err(Unread::Exhausted)) => {}
                     }
-                    scan.marks = Some(marks.clone());
-                    return Ok(Met::Block(block, marks));
                 }
             }
             let rids = scan.rids.start..rids.end.min(end);
@@ -313,14 +369,13 @@ impl Statement<'_> {
                             visible.as_ref().and_then(Version::payload)
                         }
                         Err(address) => {
-                            let Some(thawed) = thawed.iter().find(|one| one.address == *address)
-                            else {
-                                let wanted = cold_in(table, next..end, wanted);
+                            let Some(found) = thawed_at(thawed, *address) else {
+                                let wanted = cold_in(table, next..rids.end, marks);
                                 let stop = Stop::Cold { at: next, wanted };
                                 return Part { scanned, stop };
                             };
-                            transaction.note_cold(slot, thawed.begin);
-                            Some(thawed.stored())
+                            transaction.note_cold(slot, found.begin);
+                            Some(found.stored())
                         }
                     };
                     next += 1;
@@ -379,13 +434,41 @@ async fn fetch_chunk<P: Policy>(table: &Table, rids: Range<u64>, wanted: u64, by
     }
 }
 
+/// Counts the records of a block that its reader finds there.
+fn count_shown(transaction: &Transaction, marks: &MarkWords) {
+    let marked: u32 = marks.iter().map(|word| word.count_ones()).sum();
+    let shown = POSITIONS as u64 - u64::from(marked);
+    let context = &transaction.context;
+    for count in [&context.scanned, &context.scanned_in_blocks] {
+        count.set(count.get() + shown);
+    }
+}
+
+/// Returns the addresses of some cold records from the beginning of a range on, which are to be read together.
 #[cold]
-fn cold_in(table: &Table, rids: Range<u64>, wanted: u64) -> Vec<ColdAddress> {
-    let rids = rids.filter(|rid| is_wanted(wanted, *rid));
-    let heads = rids.map(|rid| table.records.slot(Rid(rid)).head());
-    let cold = heads.filter_map(|head| match head {
-        Head::Cold(address) => Some(address),
-        _ => None,
-    });
-    cold.collect()
+fn cold_in(table: &Table, rids: Range<u64>, marks: Option<&MarkWords>) -> Vec<ColdAddress> {
+    let (mut cold, mut bytes) = (Vec::new(), 0);
+    for rid in rids.take(COLD_SLOTS_MAX) {
+        if is_wanted(wanted(marks, rid), rid)
+            && let Head::Cold(address) = table.records.slot(Rid(rid)).head()
+        {
+            cold.push(address);
+            bytes += address.bytes_about();
+            if bytes >= COLD_BYTES_MAX {
+                break;
+            }
+        }
+    }
+    cold
+}
+
+/// Returns the record at an address among those that [`Session::fetch_all`](crate::Session) has read, in the order of
+/// their places.
+#[inline]
+fn thawed_at(thawed: &[Fetched], address: ColdAddress) -> Option<&Fetched> {
+    let place = |one: &Fetched| one.address.position();
+    let at = thawed
+        .binary_search_by_key(&address.position(), place)
+        .ok()?;
+    Some(&thawed[at])
 }

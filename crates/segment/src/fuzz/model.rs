@@ -50,7 +50,7 @@ pub(crate) fn check_block(block: &Block, model: &[Vec<Cell>]) {
     let directory = block.directory().unwrap();
     assert_eq!([block.columns(), directory.columns()], [model.len(); 2]);
     assert_eq!(directory.rows(), block.rows());
-    assert_eq!(directory.block_words(), block.words().len());
+    assert_eq!(directory.block_bytes(), block.bytes().len());
     for (number, column) in model.iter().enumerate() {
         assert_eq!(block.rows(), column.len());
         check_column(&block.column(number), column);
@@ -65,7 +65,7 @@ pub(crate) fn segment_of(
     directory: &Directory,
     column: usize,
 ) -> Result<Segment, SegmentError> {
-    directory.segment(column, &block.words()[directory.place(column)])
+    directory.segment(column, &block.bytes()[directory.place(column)])
 }
 
 /// Ranges and positions at which a column is read.

@@ -38,7 +38,7 @@ fn each_bit_that_changes_is_noticed() {
 #[test]
 fn each_bit_that_changes_is_noticed_by_the_directory_or_a_segment() {
     let block = block_of(&small_columns());
-    let directory_words = block.directory().unwrap().place(0).start;
+    let directory_words = block.directory().unwrap().place(0).start / 8;
     for bit in 0..directory_words * 64 {
         let mut words = block.words()[..directory_words].to_vec();
         words[bit / 64] ^= 1 << (bit % 64);
@@ -47,10 +47,10 @@ fn each_bit_that_changes_is_noticed_by_the_directory_or_a_segment() {
     let directory = block.directory().unwrap();
     for column in 0..directory.columns() {
         let place = directory.place(column);
-        for bit in 0..place.len() * 64 {
-            let mut words = block.words()[place.clone()].to_vec();
-            words[bit / 64] ^= 1 << (bit % 64);
-            let refused = directory.segment(column, &words).unwrap_err();
+        for bit in 0..place.len() * 8 {
+            let mut bytes = block.bytes()[place.clone()].to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let refused = directory.segment(column, &bytes).unwrap_err();
             assert_eq!(refused, SegmentError::Checksum(column), "bit {bit}");
         }
     }
@@ -59,7 +59,7 @@ fn each_bit_that_changes_is_noticed_by_the_directory_or_a_segment() {
 #[test]
 fn a_directory_is_refused_without_its_last_word_or_with_another() {
     let block = block_of(&small_columns());
-    let words = block.directory().unwrap().place(0).start;
+    let words = block.directory().unwrap().place(0).start / 8;
     for words in [words - 1, words + 1] {
         let cut = Directory::open(block.words()[..words].to_vec());
         assert!(matches!(cut, Err(SegmentError::Length { .. })), "{words}");

@@ -242,6 +242,7 @@ impl Session {
             budget: &shared.budget,
             key_changes,
             is_sequential: self.settings.effects().is_sequential,
+            read_ahead: self.settings.effects().read_ahead,
             helpers: Some(&environment.helpers),
             part: None,
         }

@@ -42,6 +42,7 @@ impl Helpers for StatementHelpers<'_> {
             inputs: session.settings.inputs().clone(),
             times: session.environment.times(),
             is_sequential: session.settings.effects().is_sequential,
+            read_ahead: session.settings.effects().read_ahead,
         };
         session.transaction.engine().ask_for_help(Arc::new(part))
     }
@@ -56,6 +57,7 @@ struct StatementPart {
     /// Times at which the transaction and the statement began.
     times: (i64, i64),
     is_sequential: bool,
+    read_ahead: usize,
 }
 
 impl DividedWork for StatementPart {
@@ -84,6 +86,7 @@ impl StatementPart {
         let key_changes = KeyChanges::new(&self.catalog, &shared.budget);
         let context = ExecutionContext {
             is_sequential: self.is_sequential,
+            read_ahead: self.read_ahead,
             helpers: None,
             ..session.execution_context(
                 &transaction,

@@ -43,17 +43,25 @@ fn get(transaction: &Transaction, table: &Table, key: u64) -> Option<[u64; 2]> {
 }
 
 /// Returns a block of these words, two for each position.
-fn frozen(words: &[u64]) -> FrozenBlock {
+fn frozen(session: &Session, words: &[u64]) -> FrozenBlock {
     let mut builder = segment::Builder::new(2).unwrap();
     for (at, word) in words.iter().enumerate() {
         builder.cells(at % 2).integer(*word as i64).unwrap();
     }
-    FrozenBlock::new(builder.finish().unwrap(), Timestamp(1))
+    let (block, database) = (builder.finish().unwrap(), session.database());
+    let directory = block.directory().unwrap();
+    let frozen = FrozenBlock::new(directory, Timestamp(1), None, &database.block_room);
+    for column in 0..2 {
+        let place = frozen.directory().place(column);
+        let segment = frozen.segment(column, &block.bytes()[place], &database.arena);
+        frozen.keep(column, &segment.unwrap());
+    }
+    frozen
 }
 
 /// Returns the words at a position.
-fn record(block: &FrozenBlock, position: usize) -> [u64; 2] {
-    [0, 1].map(|column| match block.columns().column(column).values() {
+fn record(block: &BlockColumns, position: usize) -> [u64; 2] {
+    [0, 1].map(|column| match block.column(column).unwrap().values() {
         segment::Values::Integers(words) => words.get(position) as u64,
         _ => panic!("words are integers"),
     })
@@ -104,9 +112,9 @@ impl<'t> Builder<'t> {
         !self.rids.is_empty()
     }
 
-    fn end(self) {
-        let block = frozen(&self.block);
-        let bytes = block.columns().memory_bytes();
+    fn end(self, session: &Session) {
+        let block = frozen(session, &self.block);
+        let bytes = FrozenBlock::bytes_without_columns(block.directory());
         self.building.publish(block, bytes).unwrap();
         self.transaction.rollback();
     }
@@ -118,6 +126,7 @@ fn check(session: &Session, table: &Table, transaction: &Transaction) -> usize {
         return 0;
     };
     let mut is_marked = vec![false; POSITIONS];
+    let block = BlockColumns::take(&block, &[0, 1]);
     marked
         .iter()
         .for_each(|&position| is_marked[position] = true);
@@ -196,7 +205,7 @@ fn run(seed: u64) -> (usize, usize) {
                     if now.step(rng.below(SLOTS_MAX), &session, &table) {
                         builder = Some(now);
                     } else {
-                        now.end();
+                        now.end(&session);
                         blocks += 1;
                     }
                 }
@@ -232,7 +241,7 @@ fn a_dropped_table_gives_its_blocks_back() {
         let table = database.create_table("t", &[]).unwrap();
         for id in 0..chunks {
             let building = table.chunks.begin(ChunkId(id), &session.memory).unwrap();
-            building.publish(frozen(&[0; 100]), 800).unwrap();
+            building.publish(frozen(&session, &[0; 100]), 800).unwrap();
         }
         database.drop_table("t").unwrap();
         drop(table);

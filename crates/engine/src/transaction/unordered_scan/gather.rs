@@ -1,9 +1,12 @@
 //! Building blocks of chunks that a scan comes by: the records' fields, gathered and encoded.
 //!
-//! A building looks at each slot once, by the protocol of `columns/chunk.rs`. It shows records alone whose newest
-//! version is in memory, was committed at or before the horizon, and is no tombstone; all other positions are left out.
-//! A chunk of which too few are left, or with records that the description does not split, keeps its records as they
-//! are.
+//! A building decides for each slot once, by the protocol of `columns/chunk.rs`. It shows records alone whose newest
+//! version was committed at or before the horizon, and is no tombstone; all other positions are left out. A cold record
+//! is such a version, whose content is read before its slot is looked at again. A chunk of which too few are left, or
+//! with records that the description does not split, keeps its records as they are.
+//!
+//! A block for which there is no ample room in memory is written to the device before it is published; its columns are
+//! kept as far as blocks have their share (`columns/room.rs`).
 //!
 //! Bounds: a block has the records of one chunk, of [`BYTES_MAX`] bytes at most, whose fields are charged while they
 //! are gathered, [`RESTARTS_MAX`] times anew at most; its columns are encoded one by one; a turn that is over ends a
@@ -13,15 +16,18 @@ use std::{ops::Range, sync::Arc};
 
 use interleave::{Policy, leaf, turn_is_over, yield_now};
 use memory::Reservation;
-use segment::Builder;
+use segment::{Block, Builder};
 
-use super::{BlockScan, CHUNK, Unordered, fetch_chunk};
+use super::{BlockScan, CHUNK, Unordered, cold_in, fetch_chunk, thawed_at};
 use crate::{
+    cold::{ColdAddress, Fetched},
     columns::{
-        Building, Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields, Unsplit,
+        Building, Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields, Unread,
+        Unsplit, keep,
     },
     error::Error,
     indirection::{Head, Rid},
+    session::Session,
     table::Table,
     timestamp::{Begin, Timestamp},
     transaction::Statement,
@@ -75,6 +81,14 @@ enum Refusal {
     Final,
 }
 
+/// The end of a step of gathering.
+enum Step {
+    /// Records before this RID are gathered.
+    Upto(u64),
+    /// The record at `at` has to be fetched, and others behind it.
+    Cold { at: u64, wanted: Vec<ColdAddress> },
+}
+
 impl Unordered<'_> {
     /// Returns the block of a chunk, and its marks as they hold for the snapshot. A block is built if there is none, or
     /// one with many marks, and the chunk's turn has come.
@@ -89,7 +103,7 @@ impl Unordered<'_> {
         let memory = &transaction.session.memory;
         let database = &transaction.session.database;
         // A chunk whose block would not be kept is not tried: that would count.
-        let has_room = database.block_room.check(&database.arena, 0).is_ok();
+        let has_room = database.may_build_blocks();
         // Scans that end early come by the first chunk alone, and should not pay for a block.
         if has_room
             && table.chunks.visit(id, memory)
@@ -135,16 +149,23 @@ impl Unordered<'_> {
             charge,
             charged: 0,
         };
-        let mut rids = id.rids();
+        let (mut rids, mut thawed) = (id.rids(), Vec::new());
         while !rids.is_empty() {
             let (of_step, gathering_now, building) = (rids.clone(), &mut gathering, &building);
+            let thawed_now = &thawed[..];
             let gathered = leaf!(
                 P,
-                statement.gather_body(table, of_step, gathering_now, building)
+                statement.gather_body(table, of_step, thawed_now, gathering_now, building)
             );
             transaction.check_open()?;
             rids.start = match gathered {
-                Ok(next) => next,
+                Ok(Step::Upto(next)) => next,
+                Ok(Step::Cold { at, wanted }) => {
+                    let session = &transaction.session;
+                    let fetched = session.fetch_all(&wanted, transaction.priority()).await;
+                    thawed = transaction.fetched(fetched)?;
+                    at
+                }
                 Err(Refusal::Mixed) if gathering.restarts < RESTARTS_MAX => {
                     // Positions that were left out stay so.
                     gathering.begin_anew();
@@ -177,27 +198,55 @@ impl Unordered<'_> {
             }
         }
         if let Ok(block) = builder.finish() {
-            let (bytes, room) = (
-                block.memory_bytes(),
-                &transaction.session.database.block_room,
-            );
-            let has_room = room.check(arena, bytes).is_ok();
             // Without room for the block, records stay as they are.
-            if has_room
-                && building
-                    .publish(FrozenBlock::new(block, newest), bytes)
-                    .is_ok()
-            {
-                room.built();
-                let counters = &transaction.session.counters;
-                counters.update(|stats| stats.blocks_built += 1);
-            }
+            let _ = publish(&transaction.session, &block, newest, building).await;
+            transaction.check_open()?;
         }
         if gathered > KEPT_BYTES {
             *builder = Builder::default();
         }
         Ok(true)
     }
+}
+
+/// Makes a block the current one of its chunk.
+///
+/// # Errors
+/// [`Unread`] if there is no room for it, in memory and on the device.
+async fn publish(
+    session: &Session,
+    block: &Block,
+    newest: Timestamp,
+    building: Building<'_, FrozenBlock>,
+) -> Result<(), Unread> {
+    let database = &session.database;
+    let stays = database.has_ample_room(block.bytes().len());
+    let place = match stays {
+        true => None,
+        false => {
+            let written = session.write_columns(block.bytes()).await;
+            Some(written.map_err(|_| Unread::Exhausted)?)
+        }
+    };
+    let is_written = place.is_some();
+    let directory = block.directory()?;
+    let bytes = FrozenBlock::bytes_without_columns(&directory);
+    let frozen = FrozenBlock::new(directory, newest, place, &database.block_room);
+    for column in 0..block.columns() {
+        let place = frozen.directory().place(column);
+        let segment = frozen.segment(column, &block.bytes()[place.clone()], &database.arena)?;
+        match stays || place.is_empty() {
+            true => frozen.keep(column, &segment),
+            false => keep(session, &frozen, column, &segment),
+        }
+    }
+    building.publish(frozen, bytes)?;
+    database.block_room.note_kept();
+    session.counters.update(|stats| {
+        stats.blocks_built += 1;
+        stats.blocks_written += u64::from(is_written);
+    });
+    Ok(())
 }
 
 impl Gathering<'_> {
@@ -234,42 +283,57 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// Appends the record of a head, if the block is to show it; returns whether it is.
-    fn take(&mut self, head: Head, position: usize) -> Result<bool, Refusal> {
-        let Head::Version(version) = head else {
-            return Ok(false);
+    /// Appends the record of a head, if the block is to show it; returns whether it is. `None` if the record is cold
+    /// and not among those that are thawed.
+    fn take(
+        &mut self,
+        head: Head,
+        position: usize,
+        thawed: &[Fetched],
+    ) -> Result<Option<bool>, Refusal> {
+        let (at, record) = match &head {
+            Head::Version(version) => match (version.begin(), version.payload()) {
+                (Begin::Committed(at), Some(record)) if at <= self.horizon => (at, record),
+                _ => return Ok(Some(false)),
+            },
+            Head::Cold(address) => match thawed_at(thawed, *address) {
+                Some(found) => (found.begin, found.stored()),
+                None => return Ok(None),
+            },
+            Head::Unused | Head::Dead => return Ok(Some(false)),
         };
-        match (version.begin(), version.payload()) {
-            (Begin::Committed(at), Some(record)) if at <= self.horizon => {
-                self.append(position, record, at)?;
-                Ok(true)
-            }
-            _ => Ok(false),
-        }
+        self.append(position, record, at)?;
+        Ok(Some(true))
     }
 }
 
 impl Statement<'_> {
-    /// Gathers records until the turn is over; returns the RID at which to go on.
+    /// Gathers records until the turn is over, or one has to be fetched.
     async fn gather_body<P: Policy>(
         &self,
         table: &Table,
         rids: Range<u64>,
+        thawed: &[Fetched],
         gathering: &mut Gathering<'_>,
         building: &Building<'_, FrozenBlock>,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<Step, Refusal> {
         let transaction = self.transaction;
         let bytes = table.prefetch_bytes();
         let mut next = rids.start;
         while next < rids.end {
             let _pin = transaction.session.memory.pin();
-            let end = next + CHUNK;
+            let end = (next + CHUNK) / CHUNK * CHUNK;
             fetch_chunk::<P>(table, next..end, u64::MAX, bytes).await;
             for rid in next..end {
                 let position = ChunkId::locate(Rid(rid)).1;
                 let head = table.records.slot(Rid(rid)).head();
-                if !gathering.take(head, position)? {
-                    building.leave_out(position);
+                match gathering.take(head, position, thawed)? {
+                    Some(true) => {}
+                    Some(false) => building.leave_out(position),
+                    None => {
+                        let wanted = cold_in(table, rid..rids.end, None);
+                        return Ok(Step::Cold { at: rid, wanted });
+                    }
                 }
             }
             next = end;
@@ -277,6 +341,6 @@ impl Statement<'_> {
                 break;
             }
         }
-        Ok(next)
+        Ok(Step::Upto(next))
     }
 }

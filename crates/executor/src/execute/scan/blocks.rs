@@ -12,9 +12,9 @@
 use std::{ops::Range, sync::Arc};
 
 use batch::{COLUMN_VALUES, Columns, IntegerKind, Vector};
-use engine::{Charged, FrozenBlock, RecordFields, Unsplit};
+use engine::{BlockColumns, RecordFields, Unsplit};
 use planner::{plan::Scan, program::agrees};
-use segment::{Builder, Bytes, CellError, Column, Integers, PackedSlice, Values};
+use segment::{Builder, Bytes, CellError, Column, Directory, Integers, PackedSlice, Values};
 use types::{
     Numeric, Result, Scalar, SqlError, SqlState, Type, Value,
     row::{Field, Row, RowLayout, integer_of, value_of_bytes},
@@ -75,9 +75,26 @@ impl RecordFields for StoredRows<'_> {
     }
 }
 
+/// Returns whether a block may have rows for which a scan's tests hold, with these limits, by the bounds of its columns.
+pub(super) fn may_have(directory: &Directory, scan: &Scan, limits: &[Option<i64>]) -> bool {
+    scan.tests.iter().zip(limits).all(|(test, limit)| {
+        let Some(limit) = *limit else { return false };
+        if test.attribute >= directory.columns() {
+            return true;
+        }
+        let passes = |value: i64| agrees(test.comparison, value.cmp(&limit));
+        directory
+            .integer_bounds(test.attribute)
+            .is_none_or(|[least, greatest]| {
+                let has_limit = (least..=greatest).contains(&limit);
+                passes(least) || passes(greatest) || has_limit && passes(limit)
+            })
+    })
+}
+
 /// Rows of a block that pass a scan's tests, to be taken out in batches.
 pub(super) struct BlockRows {
-    block: Arc<Charged<FrozenBlock>>,
+    block: Arc<BlockColumns>,
     /// A bit for each position that was not taken yet.
     left: Box<[u64]>,
     /// First word with a bit.
@@ -91,26 +108,25 @@ impl BlockRows {
     /// # Errors
     /// XX001 for a block that is damaged.
     pub(super) fn new(
-        block: Arc<Charged<FrozenBlock>>,
+        block: Arc<BlockColumns>,
         marks: &[u64],
         scan: &Scan,
         limits: &[Option<i64>],
     ) -> Result<Option<Self>> {
-        let columns = block.columns();
         let mut left: Box<[u64]> = marks.iter().map(|marks| !marks).collect();
         for (test, limit) in scan.tests.iter().zip(limits) {
             let Some(limit) = *limit else {
                 return Ok(None);
             };
             let passes = |value: i64| agrees(test.comparison, value.cmp(&limit));
-            if test.attribute >= columns.columns() {
+            if test.attribute >= block.columns() {
                 let missing = scan.table.columns[test.attribute].missing_value()?;
                 match integer_of(missing) {
                     Some(value) if passes(value) => continue,
                     _ => return Ok(None),
                 }
             }
-            let column = columns.column(test.attribute);
+            let column = block.column(test.attribute).ok_or_else(damaged)?;
             let integers = match column.values() {
                 Values::Integers(integers) => integers,
                 Values::Absent => return Ok(None),
@@ -151,10 +167,13 @@ impl BlockRows {
         }
         let places = Places::new(positions);
         columns.adopt(&self.block, positions.len(), |block, at, vector| {
-            let (attribute, block) = (scan.columns[at], block.columns());
+            let attribute = scan.columns[at];
             let ty = scan.rows.column_type(attribute).ok_or_else(damaged)?;
             match attribute < block.columns() {
-                true => fill(block.column(attribute), &places, ty, vector),
+                true => {
+                    let column = block.column(attribute).ok_or_else(damaged)?;
+                    fill(column, &places, ty, vector)
+                }
                 false => {
                     *vector = Vector::nulls(positions.len());
                     Ok(())
@@ -163,7 +182,7 @@ impl BlockRows {
         })?;
         // Columns that were added after the records were written.
         for (at, attribute) in scan.columns.iter().enumerate() {
-            if *attribute >= self.block.columns().columns() {
+            if *attribute >= self.block.columns() {
                 columns.set_column(at, scan.table.columns[*attribute].missing_value()?);
             }
         }

@@ -36,6 +36,8 @@ pub(super) struct Blocks {
     columns: Columns,
     handed_on: usize,
     positions: Vec<u32>,
+    /// Columns that are read of blocks, in ascending order; empty before the first block.
+    pub(super) wanted: Vec<usize>,
 }
 
 impl Output for Columns {

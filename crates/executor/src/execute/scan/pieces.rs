@@ -2,14 +2,14 @@
 
 use std::ops::{Bound, ControlFlow};
 
-use engine::{Direction, IndexPosition, Met, ScanPosition};
+use engine::{Direction, IndexPosition, Met, ScanPosition, Wanted};
 use interleave::{Interleaved, Turn};
 use types::{Result, Scratch, SqlError};
 
 use super::{
     super::{BATCH_ROWS, ExecutionContext, errors::of_engine, key::Keys},
     Reader,
-    blocks::{BlockRows, StoredRows},
+    blocks::{BlockRows, StoredRows, may_have},
     columnar::Blocks,
     index_of,
 };
@@ -253,10 +253,27 @@ pub(super) async fn piece_by_blocks(
         return Ok(End::Range);
     };
     let mut looking = Looking::new(scan, context, wanted, out)?;
+    if blocks.wanted.is_empty() {
+        let tested = scan.tests.iter().map(|test| test.attribute);
+        blocks.wanted = scan.columns.iter().copied().chain(tested).collect();
+        blocks.wanted.sort_unstable();
+        blocks.wanted.dedup();
+    }
+    let limits = looking.reader.limits.clone();
+    let wanted_of_blocks = Wanted {
+        columns: &blocks.wanted,
+        may_have: &|directory| may_have(directory, scan, &limits),
+        ahead_max: context.read_ahead,
+    };
     let fields = StoredRows(&scan.rows);
     let visit = |record: &[u8]| looking.visit(&[], record);
-    let storage = scan.table.storage();
-    let met = unordered.scan_blocks::<Interleaved>(storage, &mut blocks.scan, &fields, visit);
+    let met = unordered.scan_blocks::<Interleaved>(
+        scan.table.storage(),
+        &mut blocks.scan,
+        &fields,
+        &wanted_of_blocks,
+        visit,
+    );
     match met.await.map_err(|error| of_engine(error, &scan.table))? {
         Met::Break => looking.end(),
         Met::Block(block, marks) => {

@@ -15,6 +15,9 @@ use crate::session::{Session, notice::Severity, transaction::Characteristics};
 use catalog::Catalog;
 use syntax::command::{Level, Modes};
 
+/// Maximum number of blocks that a scan reads ahead, if the setting says nothing.
+const READ_AHEAD: usize = 64;
+
 /// The values of settings that take effect: see the module text. Values that plans depend on are
 /// among the [`SessionSettings::inputs`].
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(in crate::session) struct Effects {
     durability: Option<Durability>,
     /// Whether keys are looked up one after the other.
     pub(in crate::session) is_sequential: bool,
+    /// Maximum number of blocks that a scan reads ahead.
+    pub(in crate::session) read_ahead: usize,
     /// Most workers that may help with a statement.
     pub(in crate::session) helpers_most: usize,
     /// Bytes that a statement may hold, if that was set.
@@ -52,6 +57,7 @@ impl Default for Effects {
             characteristics: Characteristics::default(),
             durability: None,
             is_sequential: false,
+            read_ahead: READ_AHEAD,
             helpers_most: usize::MAX,
             statement_memory: None,
             least_told: Severity::Notice,
@@ -303,6 +309,9 @@ impl SessionSettings {
             "weft.statement_memory" => effects.statement_memory = size(definition, value),
             "max_parallel_workers_per_gather" => {
                 effects.helpers_most = value.parse().unwrap_or(usize::MAX);
+            }
+            "effective_io_concurrency" => {
+                effects.read_ahead = value.parse().unwrap_or(READ_AHEAD);
             }
             "weft.longest_slice" => interleave::forget_longest_slice(),
             "weft.interleaving" => effects.is_sequential = value == "off",

@@ -124,7 +124,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("default_transaction_read_only", Bool, Effective, "off", "Sets whether new transactions only read."),
     setting("default_with_oids", Bool, Only(&["off"]), "off", "Gives new tables a column of object identifiers."),
     setting("effective_cache_size", Integer(1, MOST, Unit::Blocks), Harmless, "4GB", "Sets how much the planner takes to be cached."),
-    setting("effective_io_concurrency", Integer(0, 1000, Unit::None), Harmless, "1", "Sets how many requests a device takes at once."),
+    setting("effective_io_concurrency", Integer(0, 1000, Unit::None), Effective, "64", "Sets how many blocks of columns a scan reads from the device ahead."),
     setting("enable_async_append", Bool, ON, "on", "Allows a kind of plan."),
     setting("enable_bitmapscan", Bool, ON, "on", "Allows a kind of plan."),
     setting("enable_hashagg", Bool, ON, "on", "Allows a kind of plan."),
