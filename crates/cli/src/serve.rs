@@ -20,7 +20,7 @@ use signal_hook::{
     flag,
     iterator::Signals,
 };
-use weft::{Database, Options};
+use weft::{Database, Options, StorageOptions};
 
 use crate::directory::Showing;
 
@@ -65,6 +65,10 @@ pub(crate) struct Arguments {
     /// Messages to and from connections take memory on top of it, and so does the program itself.
     #[arg(long, value_name = "SIZE", value_parser = parse_count)]
     memory: Option<u64>,
+    /// Memory, of that of --memory, for blocks of columns, by which tables are scanned: scans read others from the
+    /// device. If not given, as much as there is ample room for, and a quarter at least.
+    #[arg(long, value_name = "SIZE", value_parser = parse_count)]
+    block_memory: Option<u64>,
     /// Worker threads, each with its share of the connections; one for each core if not given.
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
@@ -100,6 +104,11 @@ impl Arguments {
             // A worker sleeps until a client, the device or a timer wakes it.
             idle_spin_us: 0,
             memory_bytes_max: memory,
+            storage: StorageOptions {
+                // More than the address space has is no bound.
+                block_memory_bytes: self.block_memory.and_then(|bytes| bytes.try_into().ok()),
+                ..StorageOptions::default()
+            },
             ..Options::default()
         };
         let mut showing = Showing::new("loading");

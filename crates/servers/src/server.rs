@@ -59,6 +59,11 @@ impl Server {
         }
     }
 
+    /// Returns the server with another name in results.
+    pub fn named(self, name: String) -> Server {
+        Server { name, ..self }
+    }
+
     /// Returns the server's name in results.
     pub fn name(&self) -> &str {
         &self.name

@@ -54,6 +54,11 @@ impl StatementMemory {
         })
     }
 
+    /// Returns the bytes of blocks of columns: of those in memory, and of all.
+    pub(crate) fn block_bytes(&self) -> (usize, usize) {
+        self.database.block_bytes()
+    }
+
     /// Returns the limit on records and statements together.
     pub(crate) fn limit_bytes(&self) -> usize {
         self.database.memory_limit()

@@ -37,7 +37,7 @@ use self::system::Run;
 pub use self::{
     queries::QUERIES,
     report::report,
-    system::{OnDuckDb, OnServer, System},
+    system::{OnDuckDb, OnServer, System, block_bytes},
 };
 
 /// Settings of the measurement.

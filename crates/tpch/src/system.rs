@@ -6,11 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use commands::{Error, Result, progress::Step};
+use commands::{
+    Error, Result,
+    progress::{Progress, Step},
+};
 use postgres::{Client, error::SqlState};
 use servers::{Answer, DuckDb, Server, failed};
 
-use crate::tables::{self, Sink};
+use crate::{
+    queries,
+    tables::{self, Sink},
+};
 
 /// A system with the tables.
 pub trait System {
@@ -60,6 +66,8 @@ pub struct OnServer {
     pub server: Server,
     /// Statements that each connection begins with, such as settings.
     pub begin: Vec<String>,
+    /// Whether another system with the same server makes, fills and drops the tables.
+    pub shares_tables: bool,
 }
 
 impl OnServer {
@@ -83,16 +91,64 @@ impl OnServer {
     }
 }
 
+/// Number of runs of a query after which a server has blocks of the columns of all tables that the query scans: the
+/// first one builds none.
+const RUNS_TO_BUILD: usize = 2;
+
+/// Returns the bytes of the blocks of columns that Weft makes of the tables that some queries scan. The tables are made
+/// for that, and dropped again.
+///
+/// # Errors
+/// Errors of the server, which is a Weft.
+pub fn block_bytes(
+    server: &Server,
+    scale: f64,
+    queries: &[u8],
+    limit: Duration,
+    progress: &Progress,
+) -> Result<u64> {
+    let mut system = OnServer {
+        server: server.clone(),
+        begin: Vec::new(),
+        shares_tables: false,
+    };
+    let step = progress.step(
+        "loading to learn the size of blocks",
+        tables::rows_about(scale),
+    );
+    system.create()?;
+    system.fill(scale, &step)?;
+    for query in queries {
+        let text = queries::text(*query, scale);
+        for _ in 0..RUNS_TO_BUILD {
+            system.run(&text, limit)?;
+        }
+    }
+    let shown = system
+        .connect(limit)?
+        .query_one("show weft.block_memory", &[]);
+    let shown: String = system.says(shown.map_err(failed))?.get(0);
+    system.unload()?;
+    let all = shown.rsplit(' ').next().and_then(|all| all.parse().ok());
+    all.ok_or_else(|| Error::run(format!("weft.block_memory is `{shown}`")))
+}
+
 impl System for OnServer {
     fn name(&self) -> &str {
         self.server.name()
     }
 
     fn create(&mut self) -> Result<()> {
-        self.execute(tables::TABLES)
+        match self.shares_tables {
+            true => Ok(()),
+            false => self.execute(tables::TABLES),
+        }
     }
 
     fn fill(&mut self, scale: f64, step: &Step) -> Result<()> {
+        if self.shares_tables {
+            return Ok(());
+        }
         let mut client = self.server.connect()?;
         let mut sink = Copied {
             client: &mut client,
@@ -104,7 +160,10 @@ impl System for OnServer {
     }
 
     fn unload(&mut self) -> Result<()> {
-        self.execute(tables::DROPS)
+        match self.shares_tables {
+            true => Ok(()),
+            false => self.execute(tables::DROPS),
+        }
     }
 
     fn run(&mut self, query: &str, limit: Duration) -> Result<Run> {

@@ -1,8 +1,11 @@
 //! The servers that a benchmark measures: running ones, and those that it starts.
 
-use std::{num::NonZero, path::PathBuf};
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+};
 
-use commands::{Place, Result};
+use commands::{Place, Result, number::parse_count};
 use servers::{Launched, Server, start_postgres, start_weft};
 
 use crate::program::Program;
@@ -27,6 +30,10 @@ pub(crate) struct Targets {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
+    /// Memory of the Weft that is started, as for `weft serve --memory`.
+    #[arg(long, value_name = "SIZE", value_parser = parse_count)]
+    memory: Option<u64>,
+
     #[command(flatten)]
     program: Program,
 }
@@ -34,11 +41,18 @@ pub(crate) struct Targets {
 /// The servers, those that were started among them. These end when this is dropped.
 pub(crate) struct Running {
     // The servers end before their directory is removed.
-    _launched: Vec<Launched>,
+    launched: Vec<Launched>,
     _place: Option<Place>,
     pub(crate) servers: Vec<Server>,
     /// Directory of the databases; it exists if a server was started, or `is_beside` set.
     pub(crate) directory: PathBuf,
+}
+
+impl Running {
+    /// Keeps a server that was started besides, to the end of the measurement.
+    pub(crate) fn keep(&mut self, launched: Launched) {
+        self.launched.push(launched);
+    }
 }
 
 impl Targets {
@@ -65,10 +79,7 @@ impl Targets {
             .transpose()?;
         let mut launched = Vec::new();
         if self.server.is_empty() {
-            launched.push(start_weft(
-                self.program.serve(self.workers)?,
-                &directory.join("weft"),
-            )?);
+            launched.push(self.start(&directory.join("weft"), &[])?);
         }
         if let Some(programs) = &self.postgres {
             let directory = directory.join("postgres");
@@ -79,11 +90,24 @@ impl Targets {
             servers.push(Server::given(text)?);
         }
         Ok(Running {
-            _launched: launched,
+            launched,
             _place: place,
             servers,
             directory,
         })
+    }
+
+    /// Starts a Weft with further arguments of `weft serve`, in a directory that is removed afterwards.
+    ///
+    /// # Errors
+    /// Fails if it does not come up.
+    pub(crate) fn start(&self, directory: &Path, arguments: &[String]) -> Result<Launched> {
+        let mut serve = self.program.serve(self.workers)?;
+        if let Some(memory) = self.memory {
+            serve.args(["--memory", &memory.to_string()]);
+        }
+        serve.args(arguments);
+        start_weft(serve, directory)
     }
 
     /// Returns the number of worker threads that a Weft that is started has.

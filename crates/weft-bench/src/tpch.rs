@@ -2,13 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use commands::number::{parse_seconds, plural};
+use commands::number::{parse_percent, parse_seconds, plural};
 use commands::progress::Progress;
 use servers::{DuckDb, Server};
-use tpch::{OnDuckDb, OnServer, QUERIES, Settings, System, check_scale, measure, report};
+use tpch::{
+    OnDuckDb, OnServer, QUERIES, Settings, System, block_bytes, check_scale, measure, report,
+};
 
 use crate::series::Series;
-use crate::targets::Targets;
+use crate::targets::{Running, Targets};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,6 +18,8 @@ Examples:
     weft-bench tpch --scale 1 --postgres
   Beside DuckDB, with one thread each:
     weft-bench tpch --scale 1 --workers 1 --duckdb duckdb
+  Blocks of columns on the device, with three fifths of them in memory:
+    weft-bench tpch --scale 1 --queries 1,4,5,10 --workers 1 --cached 60
   Two queries on a server that runs:
     weft-bench tpch --scale 0.1 --queries 1,6 --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft'";
 
@@ -35,6 +39,11 @@ pub(crate) struct Arguments {
     /// last row on the standard output, as with servers.
     #[arg(long, value_name = "PROGRAM")]
     duckdb: Option<PathBuf>,
+
+    /// Measure Weft also with this percentage of its blocks of columns in memory, the others on the device: reading ahead,
+    /// and reading one range after the other. May be given several times, separated by commas.
+    #[arg(long, value_name = "PERCENT,..", value_delimiter = ',', value_parser = parse_percent)]
+    cached: Vec<f64>,
 
     /// Scale factor: 1 has 8.7 million rows, a gigabyte of text.
     #[arg(long, value_name = "S", default_value = "1", value_parser = parse_scale)]
@@ -66,17 +75,66 @@ fn parse_scale(text: &str) -> commands::Result<f64> {
     check_scale(scale).map(|()| scale)
 }
 
+/// Setting by which a scan waits for each transfer before it begins another one.
+const ONE_BY_ONE: &str = "set effective_io_concurrency = 0";
+
 impl Arguments {
+    fn on_server(&self, server: Server, settings: &[&str]) -> Box<dyn System> {
+        let settings = settings.iter().map(|setting| setting.to_string());
+        Box::new(OnServer {
+            server,
+            shares_tables: settings.len() > 0,
+            begin: self.begin.iter().cloned().chain(settings).collect(),
+        })
+    }
+
+    /// Starts a Weft for each percentage of blocks in memory, and adds it twice: reading ahead, and not.
+    fn add_cached(
+        &self,
+        running: &mut Running,
+        queries: &[u8],
+        systems: &mut Vec<Box<dyn System>>,
+        progress: &Progress,
+    ) -> commands::Result<()> {
+        if self.cached.is_empty() {
+            return Ok(());
+        }
+        let directory = running.directory.clone();
+        let limit = Duration::from_secs_f64(self.time_limit);
+        let learning = self.targets.start(&directory.join("weft-learning"), &[])?;
+        let all = block_bytes(&learning.server(), self.scale, queries, limit, progress)?;
+        drop(learning);
+        for percent in &self.cached {
+            let bytes = (all as f64 * percent / 100.0) as u64;
+            progress.note(&format!(
+                "{percent} % of blocks in memory are {bytes} bytes of {all}"
+            ));
+            let arguments = ["--block-memory".to_owned(), bytes.to_string()];
+            let at = directory.join(format!("weft-{percent}"));
+            let launched = self.targets.start(&at, &arguments)?;
+            let server = launched.server().named(format!("weft {percent} %"));
+            running.keep(launched);
+            let by_turns = server.clone().named(format!("weft {percent} % one by one"));
+            systems.push(self.on_server(server, &[]));
+            systems.push(self.on_server(by_turns, &[ONE_BY_ONE]));
+        }
+        Ok(())
+    }
+
     pub(crate) fn run(self) -> commands::Result<()> {
         let progress = Progress::stderr();
-        let running = self.targets.launch_beside("tpch", self.duckdb.is_some())?;
-        let on_server = |server: &Server| -> Box<dyn System> {
-            Box::new(OnServer {
-                server: server.clone(),
-                begin: self.begin.clone(),
-            })
+        let is_beside = self.duckdb.is_some() || !self.cached.is_empty();
+        let mut running = self.targets.launch_beside("tpch", is_beside)?;
+        let queries = match self.queries.is_empty() {
+            true => (1..=QUERIES).collect(),
+            false => self.queries.clone(),
         };
-        let mut systems: Vec<_> = running.servers.iter().map(on_server).collect();
+        let mut systems: Vec<_> = running
+            .servers
+            .iter()
+            .map(|server| self.on_server(server.clone(), &[]))
+            .collect();
+        self.add_cached(&mut running, &queries, &mut systems, &progress)?;
         if let Some(program) = &self.duckdb {
             let directory = running.directory.join("duckdb");
             let threads = self.targets.workers();
@@ -87,10 +145,7 @@ impl Arguments {
         }
         let settings = Settings {
             scale: self.scale,
-            queries: match self.queries.is_empty() {
-                true => (1..=QUERIES).collect(),
-                false => self.queries,
-            },
+            queries,
             repeats: self.series.repeats,
             time_limit: Duration::from_secs_f64(self.time_limit),
             keep: self.keep,

@@ -43,6 +43,7 @@ impl Opening {
             checkpoint: options.storage.checkpoint(),
             certifier: options.certifier,
             cold_tier: options.storage.cold(),
+            block_bytes: options.storage.block_memory_bytes,
             ..DatabaseConfig::with_memory(options.memory_bytes_effective())
         };
         let Some(directory) = directory else {

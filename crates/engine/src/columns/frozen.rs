@@ -20,8 +20,29 @@ pub(crate) struct FrozenBlock {
     columns: Box<[Mutex<Kept>]>,
     /// Place of all columns on the device. Without one, all columns are in memory.
     place: Option<BlockPlace>,
-    /// Bytes of the columns that all blocks of the database keep in memory.
-    kept_bytes: Arc<AtomicUsize>,
+    bytes: Arc<BlockBytes>,
+}
+
+/// Bytes of the columns of all blocks of a database, which each block counts itself in.
+#[derive(Debug, Default)]
+pub(crate) struct BlockBytes {
+    /// Bytes of all columns, wherever they are.
+    all: AtomicUsize,
+    /// Bytes of those in memory.
+    kept: AtomicUsize,
+}
+
+// Relaxed, here and below: the sums steer, and nothing relies on them.
+impl BlockBytes {
+    /// Returns the bytes of all columns, wherever they are.
+    pub(crate) fn all(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes of the columns in memory.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept.load(Ordering::Relaxed)
+    }
 }
 
 /// A column as far as it is in memory.
@@ -41,12 +62,16 @@ impl FrozenBlock {
         room: &BlockRoom,
     ) -> FrozenBlock {
         let columns = (0..directory.columns()).map(|_| Mutex::default());
+        let bytes = room.bytes().clone();
+        bytes
+            .all
+            .fetch_add(directory.block_bytes(), Ordering::Relaxed);
         FrozenBlock {
             columns: columns.collect(),
             directory,
             newest,
             place,
-            kept_bytes: room.kept_bytes().clone(),
+            bytes,
         }
     }
 
@@ -94,8 +119,8 @@ impl FrozenBlock {
     pub(crate) fn keep(&self, column: usize, segment: &Arc<Charged<Segment>>) {
         let mut kept = self.kept(column);
         if kept.segment.is_none() {
-            // Relaxed, as below: the sum steers, and nothing relies on it.
-            self.kept_bytes
+            self.bytes
+                .kept
                 .fetch_add(self.counted_bytes(column, segment), Ordering::Relaxed);
             kept.segment = Some(segment.clone());
         }
@@ -139,7 +164,7 @@ impl FrozenBlock {
 
     fn forget(&self, column: usize, segment: Option<Arc<Charged<Segment>>>) {
         let bytes = segment.map_or(0, |segment| self.counted_bytes(column, &segment));
-        self.kept_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.bytes.kept.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -149,6 +174,8 @@ impl Drop for FrozenBlock {
             let kept = self.kept(column).segment.take();
             self.forget(column, kept);
         }
+        let bytes = self.directory.block_bytes();
+        self.bytes.all.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 

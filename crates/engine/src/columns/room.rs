@@ -19,12 +19,16 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use super::{ChunkId, device::BlockFile, frozen::Relieved};
+use super::{
+    ChunkId,
+    device::BlockFile,
+    frozen::{BlockBytes, Relieved},
+};
 use crate::{database::Database, session::Session};
 
 /// Part of the memory limit that is free if there is room for all blocks.
@@ -57,8 +61,7 @@ pub(crate) struct BlockRoom {
     /// Whether a column could not be kept since the last round for unused ones.
     is_wished: AtomicBool,
     round: Mutex<Round>,
-    /// Bytes of columns in memory.
-    kept_bytes: Arc<AtomicUsize>,
+    bytes: Arc<BlockBytes>,
     /// File for blocks, once one was written.
     pub(super) file: Mutex<Option<Arc<BlockFile>>>,
 }
@@ -75,8 +78,8 @@ struct Round {
 }
 
 impl BlockRoom {
-    pub(super) fn kept_bytes(&self) -> &Arc<AtomicUsize> {
-        &self.kept_bytes
+    pub(super) fn bytes(&self) -> &Arc<BlockBytes> {
+        &self.bytes
     }
 
     /// Notes that a block was built, or a column kept, after it was published.
@@ -114,7 +117,7 @@ impl Database {
 
     /// Whether blocks have at most their share with `bytes` more.
     fn is_within_share(&self, bytes: usize) -> bool {
-        let kept = self.block_room.kept_bytes.load(Ordering::Relaxed);
+        let kept = self.block_room.bytes.kept();
         let share = match (self.block_memory(), self.cold()) {
             (Some(bytes), _) => bytes,
             (None, Some(_)) => self.arena.limit_bytes() / SHARE_PART,
@@ -123,9 +126,10 @@ impl Database {
         kept.saturating_add(bytes) <= share
     }
 
-    /// Returns the bytes of columns in memory.
-    pub fn block_bytes(&self) -> usize {
-        self.block_room.kept_bytes.load(Ordering::Relaxed)
+    /// Returns the bytes of blocks of columns: of those columns that are in memory, and of all.
+    pub fn block_bytes(&self) -> (usize, usize) {
+        let bytes = &self.block_room.bytes;
+        (bytes.kept(), bytes.all())
     }
 }
 
@@ -136,7 +140,7 @@ impl Session {
         let room = &database.block_room;
         // Relaxed, here and below: a look that comes too early is followed by another.
         let is_wished = room.is_wished.load(Ordering::Relaxed);
-        if database.block_bytes() == 0 && !room.are_built.load(Ordering::Relaxed) {
+        if room.bytes.kept() == 0 && !room.are_built.load(Ordering::Relaxed) {
             return;
         }
         let is_short = arena.room() < arena.limit_bytes() / SHORT_PART;

@@ -95,6 +95,10 @@ impl Asked<'_> {
             "transaction_read_only" => on(self.characteristics.read_only),
             "session_authorization" => self.settings.users.session(),
             "is_superuser" => on(self.is_superuser(self.settings.users.current())),
+            "weft.block_memory" => {
+                let (kept, all) = self.settings.database.memory.block_bytes();
+                return Some(format!("{kept} of {all}"));
+            }
             "weft.longest_slice" => {
                 let longest = interleave::longest_slice();
                 return Some(longest.map_or_else(String::new, |slice| slice.to_string()));

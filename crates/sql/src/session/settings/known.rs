@@ -204,6 +204,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("transform_null_equals", Bool, Only(&["off"]), "off", "Takes \"x = NULL\" as \"x IS NULL\"."),
     setting("vacuum_cost_delay", Real(0.0, 100.0, Unit::Milliseconds), Harmless, "0", "Sets how long VACUUM rests."),
     setting("wal_level", Enum(&["minimal", "replica", "logical"]), AtStart, "replica", "Shows how much is written to the log."),
+    setting("weft.block_memory", Text, AtStart, "", "Shows how many bytes of the blocks of columns that scans read are in memory, and how many there are."),
     setting("weft.interleaving", Bool, Effective, "on", "Overlaps the cache misses of the keys that a join looks up; off shows what that is worth."),
     setting("weft.longest_slice", Text, Effective, "", "Shows for how long a statement has held this connection's worker, at most, and which; setting it forgets that."),
     setting("weft.memory", Integer(0, MOST, Unit::Kilobytes), AtStart, "0", "Shows the memory of records and statements together (weft serve --memory)."),
