@@ -77,8 +77,8 @@ pub use temporary::TemporaryFile;
 pub use timestamp::Timestamp;
 pub use transaction::{
     BlockScan, Command, Commit, IndexPosition, Isolation, Met, Present, RowFound, RowLocked,
-    RowOutcome, Savepoint, ScanPosition, Seeing, SharedSnapshot, StatementSnapshot, Transaction,
-    TransactionOptions, Unordered, Wanted,
+    RowOutcome, Savepoint, ScanPosition, Seeing, SharedSnapshot, StatementSnapshot, Thawed,
+    Transaction, TransactionOptions, Unordered, Wanted,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

@@ -80,6 +80,7 @@ pub use self::{
     present::Present,
     row::{RowFound, RowOutcome},
     savepoint::Savepoint,
+    scan::Thawed,
     shared_snapshot::SharedSnapshot,
     statement_snapshot::{Seeing, StatementSnapshot},
     unordered_scan::{BlockScan, Met, ScanPosition, Unordered, Wanted},

@@ -182,6 +182,10 @@ impl System for OnServer {
     }
 }
 
+/// Rows of a COPY: a table comes by several, so that a server with little memory need not hold all rows of a transaction
+/// at once.
+const ROWS_OF_COPY: usize = 200_000;
+
 /// Rows on their way to a server.
 struct Copied<'l> {
     client: &'l mut Client,
@@ -191,9 +195,12 @@ struct Copied<'l> {
 impl Sink for Copied<'_> {
     fn table(&mut self, table: &str, rows: impl Iterator<Item = impl Display>) -> Result<()> {
         let copy = format!("copy {table} from stdin (format csv)");
-        let mut writer = self.client.copy_in(&copy).map_err(failed)?;
-        tables::write(&mut writer, rows, self.step)?;
-        writer.finish().map_err(failed)?;
+        let mut rows = rows.peekable();
+        while rows.peek().is_some() {
+            let mut writer = self.client.copy_in(&copy).map_err(failed)?;
+            tables::write(&mut writer, rows.by_ref().take(ROWS_OF_COPY), self.step)?;
+            writer.finish().map_err(failed)?;
+        }
         Ok(())
     }
 }

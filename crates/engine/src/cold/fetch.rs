@@ -48,6 +48,14 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
+    /// Returns the record at an address among those that [`Session::fetch_all`] has read, which are in the order of
+    /// their places.
+    pub(crate) fn find(list: &[Fetched], address: ColdAddress) -> Option<&Fetched> {
+        let place = |one: &Fetched| one.address.position();
+        let at = list.binary_search_by_key(&address.position(), place);
+        Some(&list[at.ok()?])
+    }
+
     /// Returns the stored bytes: with a TTL, the expiry first.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.buffer[self.stored.clone()]
@@ -288,8 +296,8 @@ impl Session {
         }
     }
 
-    /// Returns the cold records at some addresses, for a caller that goes through many: the records
-    /// are read together, and do not become hot.
+    /// Returns the cold records at some addresses, for a caller that goes through many, in the order of their places: the
+    /// records are read together, and do not become hot.
     ///
     /// # Errors
     /// [`Error::ColdRecord`]; [`Abort::ReadRefused`], with which the transaction has yet to be

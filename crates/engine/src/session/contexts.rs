@@ -80,6 +80,8 @@ pub(crate) struct Context {
     pub(crate) scanned: Cell<u64>,
     /// Records among these that were in blocks of columns.
     pub(crate) scanned_in_blocks: Cell<u64>,
+    /// Number of times that scans have stopped to wait for cold records.
+    pub(crate) cold_stops: Cell<u64>,
     pub(crate) written: Cell<u64>,
     /// Number of operations under way.
     statements: Cell<u32>,
@@ -244,6 +246,7 @@ impl Context {
             reads: Cell::default(),
             scanned: Cell::default(),
             scanned_in_blocks: Cell::default(),
+            cold_stops: Cell::default(),
             written: Cell::default(),
             statements: Cell::default(),
             writes: RefCell::default(),
@@ -301,6 +304,7 @@ impl Context {
         self.reads.set(0);
         self.scanned.set(0);
         self.scanned_in_blocks.set(0);
+        self.cold_stops.set(0);
         self.written.set(0);
         self.conduct.set(Conduct::default());
         self.found.forget();

@@ -389,6 +389,6 @@ fn thawed_of<'f>(
     let Head::Cold(address) = slot.head() else {
         return None;
     };
-    let thawed = thawed.iter().find(|one| one.address == address)?;
+    let thawed = Fetched::find(thawed, address)?;
     Some((slot, thawed))
 }

@@ -14,6 +14,7 @@ use interleave::{
 
 use super::{Statement, Transaction, read::Name};
 use crate::{
+    cold::Fetched,
     error::Error,
     indirection::{Head, Slot},
     table::Table,
@@ -22,6 +23,10 @@ use crate::{
 
 /// Keys of a group: about a dozen microseconds.
 const GROUP_KEYS: usize = 64;
+
+/// Number of keys whose records are not in memory from which on they are read: all at once, by as many transfers as the
+/// gate lets in.
+const LATER_KEYS: usize = 512;
 
 impl Transaction {
     /// Reads the records under `keys`, in no particular order: `read` is given the position of each
@@ -73,11 +78,11 @@ impl Transaction {
         let statement = self.statement(table)?;
         let reads = &self.context.reads;
         reads.set(reads.get() + keys.len() as u64);
-        let (mut found, mut keys) = (0, keys.enumerate());
+        let (mut found, mut keys, mut later) = (0, keys.enumerate(), Vec::new());
         while keys.len() > 0 {
             let left = keys.len();
             let group = keys.by_ref().take(GROUP_KEYS);
-            let (mut later, suspends) = (Vec::new(), P::MAY_SUSPEND && P::suspends());
+            let suspends = P::MAY_SUSPEND && P::suspends();
             let is_grouped = match &choice {
                 Some(choice) => choice.interleaves(),
                 None => suspends,
@@ -93,7 +98,9 @@ impl Transaction {
             if let (Some(choice), Some(began)) = (&mut choice, began) {
                 choice.note(began.elapsed(), left - keys.len());
             }
-            if !later.is_empty() {
+            let is_end = keys.len() == 0;
+            if later.len() >= LATER_KEYS || is_end && !later.is_empty() {
+                let later = std::mem::take(&mut later);
                 found += Nested::new(statement.read_later(table, later, &mut read)).await?;
             } else if suspends {
                 yield_now().await;
@@ -169,13 +176,10 @@ impl Statement<'_> {
                 read(at, worth.value);
             };
             let is_shown = match slot.head() {
-                Head::Cold(address) => thawed
-                    .iter()
-                    .find(|thawed| thawed.address == address)
-                    .is_some_and(|thawed| {
-                        transaction.session.promote_if_worth_it(slot, thawed);
-                        self.show_fetched(table, slot, thawed, &mut show)
-                    }),
+                Head::Cold(address) => Fetched::find(&thawed, address).is_some_and(|thawed| {
+                    transaction.session.promote_if_worth_it(slot, thawed);
+                    self.show_fetched(table, slot, thawed, &mut show)
+                }),
                 _ => false,
             };
             if !is_shown {

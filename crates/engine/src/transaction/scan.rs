@@ -42,19 +42,92 @@ impl Transaction {
         self.scan_records::<P>(table, range, direction, visit).await
     }
 
+    /// Visits records as [`Transaction::scan`] does, with cold ones that were read before.
+    ///
+    /// # Errors
+    /// As those of [`Transaction::scan`].
+    pub async fn scan_thawed<P: Policy>(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        thawed: &Thawed,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64, Error> {
+        let visit = |key: &[u8], _: Rid, value: &[u8]| visit(key, value);
+        self.scan_records_with::<P>(table, range, direction, &thawed.records, visit)
+            .await
+    }
+
+    /// Reads cold records of some ranges together, for a caller that scans these ranges one after the other: their
+    /// reads overlap. Records beyond [`THAWED_MAX`], and those of a transaction whose reads are certified, are left to
+    /// the scans.
+    ///
+    /// # Errors
+    /// As those of [`Transaction::scan`].
+    ///
+    /// # Suspension
+    /// Memory and device waits. Dropping the future is harmless.
+    pub async fn thaw_ranges<'r, P: Policy>(
+        &self,
+        table: &Table,
+        ranges: impl Iterator<Item = (Bound<&'r [u8]>, Bound<&'r [u8]>)>,
+    ) -> Result<Thawed, Error> {
+        let (mut cold, mut thawed) = (Cold::default(), Thawed::default());
+        let is_certified = self.context.dependencies.is_for_certification();
+        for range in ranges {
+            thawed.ranges += 1;
+            if !is_certified {
+                self.scan_records::<P>(table, range, Direction::Forward, &mut cold)
+                    .await?;
+            }
+            if cold.is_full() {
+                break;
+            }
+        }
+        if !cold.addresses.is_empty() {
+            let records = self.session.fetch_all(&cold.addresses, self.priority());
+            thawed.records = self.fetched(records.await)?;
+            self.check_open()?;
+        }
+        Ok(thawed)
+    }
+
+    /// Returns how often scans of the transaction have stopped to wait for cold records.
+    pub fn cold_stops(&self) -> u64 {
+        self.context.cold_stops.get()
+    }
+
     /// Visits records with their RIDs, as [`Transaction::scan`] visits them without.
     pub(crate) async fn scan_records<P: Policy>(
         &self,
         table: &Table,
         range: (Bound<&[u8]>, Bound<&[u8]>),
         direction: Direction,
+        visit: impl Visit,
+    ) -> Result<u64, Error> {
+        self.scan_records_with::<P>(table, range, direction, &[], visit)
+            .await
+    }
+
+    /// Visits records as [`Transaction::scan_records`] does; `before` has cold ones that were read before.
+    async fn scan_records_with<P: Policy>(
+        &self,
+        table: &Table,
+        range: (Bound<&[u8]>, Bound<&[u8]>),
+        direction: Direction,
+        before: &[Fetched],
         mut visit: impl Visit,
     ) -> Result<u64, Error> {
         check_range(range)?;
         let statement = self.statement(table)?;
         let mut rest = Rest::new(range, direction);
         loop {
-            let (range, thawed, visit) = (rest.range(), rest.thawed(), &mut visit);
+            let thawed = match rest.thawed() {
+                [] => before,
+                thawed => thawed,
+            };
+            let (range, visit) = (rest.range(), &mut visit);
             let part = leaf!(
                 P,
                 statement.scan_body(table, range, direction, thawed, visit)
@@ -104,6 +177,67 @@ impl<F: FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>> Visit for F {
     #[inline(always)]
     fn visit(&mut self, key: &[u8], rid: Rid, value: &[u8]) -> ControlFlow<()> {
         self(key, rid, value)
+    }
+}
+
+/// Maximum number of cold records that are read together for ranges.
+const THAWED_MAX: usize = 1 << 10;
+
+/// Bytes of cold records with which no others are read together.
+const THAWED_BYTES_MAX: u64 = 4 << 20;
+
+/// Cold records of some ranges ([`Transaction::thaw_ranges`]).
+#[derive(Default)]
+pub struct Thawed {
+    records: Vec<Fetched>,
+    ranges: usize,
+}
+
+impl Thawed {
+    /// Returns the number of ranges whose cold records were looked for; those of the last one may not be complete.
+    pub fn ranges(&self) -> usize {
+        self.ranges
+    }
+}
+
+impl std::fmt::Debug for Thawed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Thawed")
+            .field("records", &self.records.len())
+            .field("ranges", &self.ranges)
+            .finish()
+    }
+}
+
+/// Visitor that takes the addresses of cold records.
+#[derive(Default)]
+struct Cold {
+    addresses: Vec<ColdAddress>,
+    bytes: u64,
+}
+
+impl Cold {
+    fn is_full(&self) -> bool {
+        self.addresses.len() >= THAWED_MAX || self.bytes >= THAWED_BYTES_MAX
+    }
+
+    fn flow(&self) -> ControlFlow<()> {
+        match self.is_full() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Visit for &mut Cold {
+    fn visit(&mut self, _: &[u8], _: Rid, _: &[u8]) -> ControlFlow<()> {
+        self.flow()
+    }
+
+    fn visit_cold(&mut self, _: &[u8], address: ColdAddress) -> Option<ControlFlow<()>> {
+        self.addresses.push(address);
+        self.bytes += address.bytes_about();
+        Some(self.flow())
     }
 }
 
@@ -172,6 +306,8 @@ impl<'r> Rest<'r> {
             yield_now().await;
             return Ok(true);
         }
+        let stops = &transaction.context.cold_stops;
+        stops.set(stops.get() + 1);
         let thawed = transaction
             .session
             .fetch_all(&stop.wanted, transaction.priority());
@@ -325,7 +461,7 @@ impl Statement<'_> {
                         Some(ControlFlow::Continue(())) => continue,
                         None => {}
                     }
-                    let Some(thawed) = thawed.iter().find(|one| one.address == *address) else {
+                    let Some(thawed) = Fetched::find(thawed, *address) else {
                         return ControlFlow::Break(Halt::Cold(at));
                     };
                     transaction.note_cold(slot, thawed.begin);

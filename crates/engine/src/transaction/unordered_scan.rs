@@ -369,7 +369,7 @@ impl Statement<'_> {
                             visible.as_ref().and_then(Version::payload)
                         }
                         Err(address) => {
-                            let Some(found) = thawed_at(thawed, *address) else {
+                            let Some(found) = Fetched::find(thawed, *address) else {
                                 let wanted = cold_in(table, next..rids.end, marks);
                                 let stop = Stop::Cold { at: next, wanted };
                                 return Part { scanned, stop };
@@ -460,15 +460,4 @@ fn cold_in(table: &Table, rids: Range<u64>, marks: Option<&MarkWords>) -> Vec<Co
         }
     }
     cold
-}
-
-/// Returns the record at an address among those that [`Session::fetch_all`](crate::Session) has read, in the order of
-/// their places.
-#[inline]
-fn thawed_at(thawed: &[Fetched], address: ColdAddress) -> Option<&Fetched> {
-    let place = |one: &Fetched| one.address.position();
-    let at = thawed
-        .binary_search_by_key(&address.position(), place)
-        .ok()?;
-    Some(&thawed[at])
 }

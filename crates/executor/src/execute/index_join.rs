@@ -1,7 +1,10 @@
 //! Joins by lookup: the keys of a batch of rows are looked up in a table together, so that their
 //! cache misses overlap (paper 003).
+//!
+//! Where rows match ranges of keys, the ranges are scanned one after the other. Once a scan had to wait for the device,
+//! the cold records of the next rows' ranges are read together before (paper 002, section 4).
 
-use engine::{Direction, IndexPosition};
+use engine::{Direction, IndexPosition, Thawed};
 use interleave::{GroupChoice, Interleaved, Sequential};
 use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
@@ -28,10 +31,17 @@ pub(super) struct IndexJoinOperator<'p> {
     slice: usize,
     /// Rest of the range of the first row that is not done.
     goes_on: Option<Rest>,
+    /// Whether a range had cold records.
+    meets_cold: bool,
+    /// Cold records of the ranges of some rows, and the first row behind these.
+    thawed: (Thawed, usize),
     scratch: Scratch,
     /// Charge for the matches.
     charge: Charge,
 }
+
+/// Maximum number of rows for whose ranges cold records are read together.
+const THAWED_ROWS: usize = 256;
 
 /// A part of a range.
 struct Rest {
@@ -51,6 +61,8 @@ impl<'p> IndexJoinOperator<'p> {
             choice: GroupChoice::default(),
             slice: usize::MAX,
             goes_on: None,
+            meets_cold: false,
+            thawed: Default::default(),
             scratch: Scratch::new(),
             charge: Charge::default(),
         }
@@ -62,8 +74,12 @@ impl<'p> IndexJoinOperator<'p> {
             if !out.is_empty() {
                 return Ok(true);
             }
+            let is_new = self.outer.taken == self.outer.batch.len();
             if !self.outer.more(context).await? {
                 return Ok(false);
+            }
+            if is_new {
+                self.thawed = Default::default();
             }
             self.look_up(context).await?;
         }
@@ -189,8 +205,13 @@ impl<'p> IndexJoinOperator<'p> {
         context: &ExecutionContext<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<usize> {
+        if index.is_none() && self.meets_cold && outer.start >= self.thawed.1 {
+            self.thaw(range, outer.clone(), context).await?;
+        }
         let mut reader = Reader::new(&self.join.scan, context, &self.scratch)?;
+        let stops = context.reads.cold_stops();
         for at in outer.clone() {
+            self.meets_cold |= context.reads.cold_stops() > stops;
             if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
                 return Ok(at);
             }
@@ -219,6 +240,43 @@ impl<'p> IndexJoinOperator<'p> {
             self.found.settle(context.memory())?;
         }
         Ok(outer.end)
+    }
+
+    /// Reads the cold records of the ranges of some rows, as far as they are read together.
+    async fn thaw(
+        &mut self,
+        range: &KeyRange,
+        outer: Range<usize>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        let scan = &self.join.scan;
+        let mut all = Vec::with_capacity(THAWED_ROWS);
+        // Rows without a key have no range, and count.
+        let mut places = Vec::with_capacity(THAWED_ROWS);
+        {
+            let mut evaluator = context.evaluator(&self.scratch);
+            for at in outer.clone().take(THAWED_ROWS) {
+                if let Some(keys) = key::keys(range, &mut evaluator, self.outer.batch.row(at))? {
+                    all.push(keys);
+                    places.push(at);
+                }
+            }
+        }
+        let ranges = all.iter().map(|keys| {
+            let from = keys.from.as_ref().map(Vec::as_slice);
+            (from, keys.to.as_ref().map(Vec::as_slice))
+        });
+        let thawed = context
+            .reads
+            .thaw_ranges::<Interleaved>(scan.table.storage(), ranges)
+            .await
+            .map_err(|error| of_engine(error, &scan.table))?;
+        let until = match places.get(thawed.ranges()) {
+            Some(next) => *next,
+            None => outer.end.min(outer.start + THAWED_ROWS),
+        };
+        self.thawed = (thawed, until);
+        Ok(())
     }
 
     /// Reads records of an outer row's range, until the task's turn is over or there are enough;
@@ -259,9 +317,10 @@ impl<'p> IndexJoinOperator<'p> {
         let scanned = match index {
             None => {
                 let visit = |key: &[u8], record: &[u8]| visit(key, key, record);
+                let (table, direction) = (scan.table.storage(), Direction::Forward);
                 context
                     .reads
-                    .scan::<Interleaved>(scan.table.storage(), bounds, Direction::Forward, visit)
+                    .scan_thawed::<Interleaved>(table, bounds, direction, &self.thawed.0, visit)
                     .await
             }
             Some(index) => {
@@ -330,5 +389,6 @@ impl Operator for IndexJoinOperator<'_> {
         self.matches.clear();
         self.found.clear();
         self.goes_on = None;
+        self.thawed = Default::default();
     }
 }

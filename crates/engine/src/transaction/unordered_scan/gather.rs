@@ -18,7 +18,7 @@ use interleave::{Policy, leaf, turn_is_over, yield_now};
 use memory::Reservation;
 use segment::{Block, Builder};
 
-use super::{BlockScan, CHUNK, Unordered, cold_in, fetch_chunk, thawed_at};
+use super::{BlockScan, CHUNK, Unordered, cold_in, fetch_chunk};
 use crate::{
     cold::{ColdAddress, Fetched},
     columns::{
@@ -296,7 +296,7 @@ impl Gathering<'_> {
                 (Begin::Committed(at), Some(record)) if at <= self.horizon => (at, record),
                 _ => return Ok(Some(false)),
             },
-            Head::Cold(address) => match thawed_at(thawed, *address) {
+            Head::Cold(address) => match Fetched::find(thawed, *address) {
                 Some(found) => (found.begin, found.stored()),
                 None => return Ok(None),
             },
