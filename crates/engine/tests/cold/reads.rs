@@ -160,3 +160,43 @@ fn a_read_of_many_is_one_of_the_device() {
     let stats = durable.database.stats();
     assert_eq!((stats.cold_reads, stats.promoted), (1, 1));
 }
+
+/// Ranges whose cold records were read together are scanned without another wait. Ranges that are hot, empty or not
+/// looked for are scanned as ever.
+#[test]
+fn cold_records_of_many_ranges_are_read_together() {
+    let mut durable = open(SimulatedDisk::new(3, Faults::default()).directory());
+    let table = with_records(&mut durable, 1000);
+    assert_eq!(demote_all(&mut durable), 1000);
+    // Every tenth record is hot.
+    let changes = (0..1000).step_by(10).map(|i| (key(i), Some(value(i))));
+    durable.write(&table, changes.collect()).unwrap();
+    durable.run(async move |session: Rc<Session>| {
+        let bounds: Vec<_> = (0..60).map(|i| [key(i * 17), key(i * 17 + 6)]).collect();
+        let ranges = || {
+            let ranges = bounds.iter();
+            ranges.map(|[from, to]| (Bound::Included(&**from), Bound::Excluded(&**to)))
+        };
+        let transaction = session.begin(Isolation::Snapshot).unwrap();
+        let thawed = transaction.thaw_ranges::<Interleaved>(&table, ranges().take(50));
+        let thawed = thawed.await.unwrap();
+        assert_eq!((thawed.ranges(), transaction.cold_stops()), (50, 0));
+        for (at, range) in ranges().enumerate() {
+            let mut found = Vec::new();
+            let forward = Direction::Forward;
+            let scan =
+                transaction.scan_thawed::<Interleaved>(&table, range, forward, &thawed, |k, v| {
+                    found.push((k.to_vec(), v.to_vec()));
+                    ControlFlow::Continue(())
+                });
+            scan.await.unwrap();
+            let expected = (at as u64 * 17..at as u64 * 17 + 6).filter(|i| *i < 1000);
+            assert!(found.into_iter().eq(expected.map(|i| (key(i), value(i)))));
+            let is_thawed = at < 50;
+            assert!(!is_thawed || transaction.cold_stops() == 0, "range {at}");
+        }
+        let stops = transaction.cold_stops();
+        assert!(stops >= 9, "{stops} stops in the ranges that nobody has thawed");
+        transaction.rollback();
+    });
+}
