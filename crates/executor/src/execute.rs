@@ -82,7 +82,7 @@ pub use self::{
     budget::Budget,
     key_changes::{Happened, KeyChanges, Noted, Place, Reference},
     lock_rows::lock_rows,
-    measure::{Measurement, Measurements, Spent},
+    measure::{Measurement, Measurements, Spent, Spilled},
     merge_sort::sort_by,
     opened::Opened,
     parallel::{Division, Helper, Helpers, Part},
@@ -251,6 +251,11 @@ pub trait Operator {
     /// Returns the number of workers that have helped the operator so far, beside the execution's own.
     fn helpers(&self) -> usize {
         0
+    }
+
+    /// Returns what the operator has put by on the device so far, if anything.
+    fn spilled(&self) -> Option<Spilled> {
+        None
     }
 
     /// Begins again, perhaps with other parameters.

@@ -10,7 +10,7 @@ use types::{Charge, Memory, Result, Scratch, SqlError, SqlState, row::Taking, ta
 
 use crate::{
     file::{Run, failed},
-    writer::BYTES_OF_UNIT,
+    writer::{BYTES_OF_UNIT, LENGTH_BYTES},
 };
 
 /// Number of a reader's buffers.
@@ -18,9 +18,6 @@ const BUFFERS: usize = 2;
 
 /// Divisor of a piece for the bytes of rows that are handed over at once: these take more in memory.
 const PORTIONS: usize = 4;
-
-/// Bytes in front of a row that say how many follow.
-const LENGTH_BYTES: usize = 4;
 
 /// A reader of a run: see the crate's text.
 #[derive(Debug)]
@@ -120,12 +117,17 @@ impl RunReader {
             return Ok(());
         }
         self.collect(LENGTH_BYTES).await?;
-        let bytes = length_of(&self.row).ok_or_else(damaged)?;
-        self.collect(LENGTH_BYTES + bytes).await
+        let bytes = length_of(&self.row).map(|bytes| LENGTH_BYTES + bytes);
+        let bytes = bytes.filter(|bytes| *bytes as u64 <= self.left);
+        self.collect(bytes.ok_or_else(damaged)?).await
     }
 
     /// Moves bytes into `row` until it has as many.
     async fn collect(&mut self, bytes: usize) -> Result<()> {
+        self.row.reserve_exact(bytes.saturating_sub(self.row.len()));
+        let buffers = Self::memory_bytes(self.run.file.piece_bytes());
+        self.charge
+            .set(&self.memory, buffers + self.row.capacity())?;
         while self.row.len() < bytes {
             if self.at == self.piece.len() {
                 self.next_piece().await?;
@@ -134,9 +136,6 @@ impl RunReader {
             let end = self.piece.len().min(self.at + missing);
             self.row.extend_from_slice(&self.piece[self.at..end]);
             self.at = end;
-            let buffers = Self::memory_bytes(self.run.file.piece_bytes());
-            self.charge
-                .set(&self.memory, buffers + self.row.capacity())?;
         }
         Ok(())
     }

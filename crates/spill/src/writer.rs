@@ -15,6 +15,12 @@ const BUFFERS: usize = 2;
 /// Bytes for the last row that a writer has in any case.
 const ROW_BYTES: usize = 4 << 10;
 
+/// Bytes that a value takes beside those that it borrows, records apart.
+const VALUE_BYTES: usize = 20;
+
+/// Bytes in front of a row that say how many follow.
+pub(crate) const LENGTH_BYTES: usize = 4;
+
 /// Bytes of a row that cost as much as a small row.
 pub(crate) const BYTES_OF_UNIT: usize = 4 << 10;
 
@@ -68,7 +74,7 @@ impl RunWriter {
     /// Dropping the future leaves half a row behind: the writer can only be dropped.
     pub async fn push<'v>(
         &mut self,
-        row: impl IntoIterator<Item = Value<'v>>,
+        row: impl IntoIterator<Item = Value<'v>, IntoIter: Clone>,
         turn: &Turn,
     ) -> Result<()> {
         self.encode(row)?;
@@ -95,17 +101,27 @@ impl RunWriter {
     }
 
     /// Writes a row's length and values to `row`.
-    fn encode<'v>(&mut self, values: impl IntoIterator<Item = Value<'v>>) -> Result<()> {
+    fn encode<'v>(
+        &mut self,
+        values: impl IntoIterator<Item = Value<'v>, IntoIter: Clone>,
+    ) -> Result<()> {
+        let values = values.into_iter();
         self.row.clear();
-        self.row.extend_from_slice(&[0; 4]);
+        // A list that grows by doubling would take twice the memory of a large row.
+        let borrowed: usize = values.clone().map(|value| value.borrowed_bytes()).sum();
+        if borrowed > ROW_BYTES {
+            let others = values.clone().count() * VALUE_BYTES;
+            self.row.reserve_exact(borrowed + others + LENGTH_BYTES);
+        }
+        self.row.extend_from_slice(&[0; LENGTH_BYTES]);
         for value in values {
             tagged::write(value, &mut self.row)?;
         }
-        let Ok(bytes) = u32::try_from(self.row.len() - 4) else {
+        let Ok(bytes) = u32::try_from(self.row.len() - LENGTH_BYTES) else {
             let message = "row is too large for a temporary file";
             return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
         };
-        self.row[..4].copy_from_slice(&bytes.to_le_bytes());
+        self.row[..LENGTH_BYTES].copy_from_slice(&bytes.to_le_bytes());
         self.run.file.note_row(self.row.len());
         let beyond = self.row.capacity().saturating_sub(ROW_BYTES);
         let least = Self::memory_bytes(self.run.file.piece_bytes());
