@@ -1,9 +1,12 @@
-//! Rows of values between operators ([`Rows`]), by columns if both sides know how ([`Columns`]), and
-//! single values that own their memory ([`OwnedValue`]).
+//! Rows of values between operators ([`Rows`]), by columns if both sides know how ([`Columns`]),
+//! single values that own their memory ([`OwnedValue`]), and numbers of rows by keys that are integers
+//! ([`IntegerHashTable`], [`IntegerKeys`]).
 //!
 //! The crate knows values and types. It never knows tables, plans or text of SQL.
 
 mod columns;
+mod integer_hash_table;
+mod integer_keys;
 mod owned;
 mod rows;
 mod spare;
@@ -11,6 +14,8 @@ mod vector;
 
 pub use self::{
     columns::{COLUMN_ROWS, COLUMN_VALUES, ColumnMap, Columns, NewPosition, View},
+    integer_hash_table::{Filling, IntegerHashTable, RowKeys, mixed},
+    integer_keys::IntegerKeys,
     owned::{OwnedRows, OwnedValue},
     rows::{BATCH_BYTES, BATCH_ROWS, NO_ROW, NewRow, Rows},
     spare::SpareRows,

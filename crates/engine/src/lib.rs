@@ -73,7 +73,7 @@ pub use secondary::{
 pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
-pub use temporary::TemporaryFile;
+pub use temporary::{TemporaryFile, TemporaryRead, TemporaryWrite};
 pub use timestamp::Timestamp;
 pub use transaction::{
     BlockScan, Command, Commit, IndexPosition, Isolation, Met, Present, RowFound, RowLocked,

@@ -10,6 +10,7 @@ use crate::session::Session;
 const ATTEMPTS: u32 = 8;
 
 /// A read that is under way.
+#[derive(Debug)]
 pub(crate) struct Reading {
     port: Rc<Port>,
     file: Arc<dyn File>,

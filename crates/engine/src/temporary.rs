@@ -10,15 +10,18 @@
 
 use std::{
     fmt,
+    pin::pin,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use io::{Action, Buffer, Directory, File, OpenMode, Priority};
+use interleave::{Wait, noting};
+use io::{Action, Buffer, Directory, File, OpenMode, Port, Priority, Transfer};
 
-use crate::{log::segments::write_whole, session::Session};
+use crate::{log::segments::write_whole, reading::Reading, session::Session};
 
 /// Beginning of the names of temporary files. What follows is the process and a number in it: an owner that outlives
 /// the lock on its directory removes no file of the next one.
@@ -39,7 +42,8 @@ pub(crate) fn remove_all(directory: &Arc<dyn Directory>) -> std::io::Result<()> 
     left.try_for_each(|name| directory.remove(&name))
 }
 
-/// A temporary file, which is removed when it is dropped.
+/// A temporary file, which is removed when it is dropped; its room on the device is free once its last transfer has
+/// ended.
 pub struct TemporaryFile {
     directory: Arc<dyn Directory>,
     name: String,
@@ -86,11 +90,16 @@ impl Session {
         })
     }
 
+    /// Returns whether the database has a device for temporary files.
+    pub fn has_temporary_files(&self) -> bool {
+        self.database.storage().is_some()
+    }
+
     /// Writes all of `buffer` at `offset` of a temporary file, and returns the buffer. Its length and `offset` are
     /// multiples of [`io::BLOCK_BYTES`].
     ///
     /// # Errors
-    /// `StorageFull` if the room is needed for the log; otherwise the device's error.
+    /// Errors of [`Session::begin_write_temporary`] and [`TemporaryWrite::end`].
     ///
     /// # Suspension
     /// A device wait.
@@ -103,6 +112,21 @@ impl Session {
         offset: u64,
         buffer: Buffer,
     ) -> std::io::Result<Buffer> {
+        let write = self.begin_write_temporary(file, offset, buffer)?;
+        write.end().await
+    }
+
+    /// Begins to write all of `buffer` at `offset` of a temporary file. Its length and `offset` are multiples of
+    /// [`io::BLOCK_BYTES`].
+    ///
+    /// # Errors
+    /// `Unsupported` for a database in memory.
+    pub fn begin_write_temporary(
+        &self,
+        file: &TemporaryFile,
+        offset: u64,
+        buffer: Buffer,
+    ) -> std::io::Result<TemporaryWrite> {
         let port = self.port().ok_or_else(no_device)?;
         if let Some(log) = self.database.log()
             && !log
@@ -111,14 +135,21 @@ impl Session {
         {
             return Err(std::io::ErrorKind::StorageFull.into());
         }
-        write_whole(port, Action::Write, &file.file, offset, buffer).await
+        let bytes = buffer.len();
+        Ok(TemporaryWrite {
+            port: port.clone(),
+            file: file.file.clone(),
+            offset,
+            bytes,
+            transfer: port.begin(Action::Write, &file.file, offset, buffer),
+        })
     }
 
     /// Reads from `offset` of a temporary file until `buffer` is full, as far as its length goes, and returns the
     /// buffer. The length and `offset` are multiples of [`io::BLOCK_BYTES`].
     ///
     /// # Errors
-    /// `UnexpectedEof` if the file ends before; otherwise the device's error.
+    /// Errors of [`Session::begin_read_temporary`] and [`TemporaryRead::end`].
     ///
     /// # Suspension
     /// A device wait, perhaps in line at the gate.
@@ -132,10 +163,89 @@ impl Session {
         buffer: Buffer,
         priority: Priority,
     ) -> std::io::Result<Buffer> {
-        let (whole, pass) = (buffer.len(), self.pass_again(priority).await);
-        let reading = self.begin_reading(pass, &file.file, offset, buffer)?;
-        let buffer = reading.end(self, priority).await?;
-        match buffer.len() == whole {
+        let read = self.begin_read_temporary(file, offset, buffer, priority);
+        read.await?.end(self).await
+    }
+
+    /// Begins to read from `offset` of a temporary file into `buffer`, as far as its length goes. The length and
+    /// `offset` are multiples of [`io::BLOCK_BYTES`].
+    ///
+    /// # Errors
+    /// `Unsupported` for a database in memory.
+    ///
+    /// # Suspension
+    /// A wait in line at the gate, if the device has enough to do.
+    ///
+    /// # Cancellation
+    /// Dropping the future begins nothing.
+    pub async fn begin_read_temporary(
+        &self,
+        file: &TemporaryFile,
+        offset: u64,
+        buffer: Buffer,
+        priority: Priority,
+    ) -> std::io::Result<TemporaryRead> {
+        let pass = noting(Wait::Device, pin!(self.pass_again(priority))).await;
+        let bytes = buffer.len();
+        Ok(TemporaryRead {
+            reading: self.begin_reading(pass, &file.file, offset, buffer)?,
+            bytes,
+            priority,
+        })
+    }
+}
+
+/// A write into a temporary file that is under way. Dropping it does not stop the transfer.
+#[derive(Debug)]
+#[must_use = "a write goes on without being awaited, but its owner does not learn how it ended"]
+pub struct TemporaryWrite {
+    port: Rc<Port>,
+    file: Arc<dyn File>,
+    offset: u64,
+    bytes: usize,
+    transfer: Transfer,
+}
+
+impl TemporaryWrite {
+    /// Waits for the end of the write; returns the buffer. A write that the device cuts short is repeated.
+    ///
+    /// # Errors
+    /// The device's error: `StorageFull` if there is no room.
+    ///
+    /// # Suspension
+    /// A device wait.
+    pub async fn end(self) -> std::io::Result<Buffer> {
+        let (buffer, written) = noting(Wait::Device, self.transfer).await;
+        if written? == self.bytes {
+            return Ok(buffer);
+        }
+        let again = write_whole(&self.port, Action::Write, &self.file, self.offset, buffer);
+        noting(Wait::Device, pin!(again)).await
+    }
+}
+
+/// A read from a temporary file that is under way. Dropping it does not stop the transfer.
+#[derive(Debug)]
+#[must_use = "a read goes on without being awaited, but its buffer is lost"]
+pub struct TemporaryRead {
+    reading: Reading,
+    bytes: usize,
+    priority: Priority,
+}
+
+impl TemporaryRead {
+    /// Waits for the end of the read, which `session` has begun; returns the buffer. A read that the device cuts short
+    /// is repeated.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the file ends before the buffer is full; otherwise the device's error.
+    ///
+    /// # Suspension
+    /// A device wait, perhaps in line at the gate.
+    pub async fn end(self, session: &Session) -> std::io::Result<Buffer> {
+        let read = self.reading.end(session, self.priority);
+        let buffer = noting(Wait::Device, pin!(read)).await?;
+        match buffer.len() == self.bytes {
             true => Ok(buffer),
             false => Err(std::io::ErrorKind::UnexpectedEof.into()),
         }

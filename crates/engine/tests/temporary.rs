@@ -52,6 +52,41 @@ fn a_temporary_file_keeps_what_was_written_and_goes_with_its_owner() {
     assert_eq!(names(&directory), Vec::<String>::new());
 }
 
+/// Transfers that are under way together end in any order, and those that the device cuts short are repeated.
+#[test]
+fn transfers_overlap_and_are_repeated() {
+    let disk = SimulatedDisk::new(9, Faults::default());
+    let mut durable = open(disk.directory()).expect("opens");
+    disk.set_faults(Faults {
+        delay_reaps_max: 7,
+        short_per_mille: 400,
+        ..Faults::default()
+    });
+    durable.run(async |session: Rc<Session>| {
+        assert!(session.has_temporary_files());
+        let file = session.temporary_file().expect("makes a file");
+        let at = |number: u8| u64::from(number) * 3 * BLOCK_BYTES as u64;
+        let mut writes = Vec::new();
+        for number in 0..20 {
+            let write = session.begin_write_temporary(&file, at(number), filled(number + 1, 3));
+            writes.push(write.expect("begins"));
+        }
+        for write in writes {
+            assert_eq!(write.end().await.expect("writes").len(), 3 * BLOCK_BYTES);
+        }
+        let mut reads = Vec::new();
+        for number in 0..20 {
+            let into = Buffer::zeroed(3 * BLOCK_BYTES);
+            let read = session.begin_read_temporary(&file, at(number), into, Priority::Batch);
+            reads.push((number + 1, read.await.expect("begins")));
+        }
+        for (byte, read) in reads {
+            let read = read.end(&session).await.expect("reads");
+            assert!(read.len() == 3 * BLOCK_BYTES && read.iter().all(|found| *found == byte));
+        }
+    });
+}
+
 #[test]
 fn the_next_opening_removes_what_a_killed_process_left() {
     let disk = SimulatedDisk::new(8, Faults::default());
@@ -70,6 +105,7 @@ fn the_next_opening_removes_what_a_killed_process_left() {
 fn a_database_in_memory_has_none() {
     let database = Database::new(DatabaseConfig::with_memory(8 << 20)).expect("opens");
     let session = Session::new(&database).expect("a session");
+    assert!(!session.has_temporary_files());
     let error = session.temporary_file().expect_err("there is no directory");
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
 }

@@ -12,7 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
-//! | rows by their keys; by integers; numbers by one integer | `tuple_hash_table.rs`; `integer_hash_table.rs`; `integer_keys.rs` |
+//! | rows by their keys; by integers; numbers by one integer | `tuple_hash_table.rs`; `batch/integer_hash_table.rs`; `batch/integer_keys.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
@@ -35,8 +35,6 @@ mod hash_join;
 mod incremental_sort;
 mod index_join;
 mod insert;
-mod integer_hash_table;
-mod integer_keys;
 mod key;
 mod key_changes;
 mod limit;
@@ -82,7 +80,7 @@ pub use self::{
     budget::Budget,
     key_changes::{Happened, KeyChanges, Noted, Place, Reference},
     lock_rows::lock_rows,
-    measure::{Measurement, Measurements, Spent},
+    measure::{Measurement, Measurements, Spent, Spilled},
     merge_sort::sort_by,
     opened::Opened,
     parallel::{Division, Helper, Helpers, Part},
@@ -253,6 +251,11 @@ pub trait Operator {
     /// Returns the number of workers that have helped the operator so far, beside the execution's own.
     fn helpers(&self) -> usize {
         0
+    }
+
+    /// Returns what the operator has put by on the device so far, if anything.
+    fn spilled(&self) -> Option<Spilled> {
+        None
     }
 
     /// Begins again, perhaps with other parameters.

@@ -27,6 +27,7 @@ mod sequences;
 mod sessions;
 mod settings;
 mod sorting;
+mod spilling;
 mod turns;
 mod volatile;
 mod workers;

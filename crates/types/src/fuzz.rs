@@ -11,7 +11,7 @@ use crate::{
     Type, Value, binary, compare,
     key::{self, KeyColumn, Nulls},
     row::{Row, RowLayout, RowWriter},
-    text,
+    tagged, text,
 };
 use draw::Choices;
 
@@ -67,6 +67,7 @@ pub fn run(data: &[u8]) {
     let rest = choices.rest();
     for row in &values {
         check_row(&types, row, rest);
+        check_tagged(row, rest, &scratch);
         for (value, ty) in row.iter().zip(&types) {
             receive_damaged(*value, *ty, rest, &context, &scratch);
         }
@@ -230,6 +231,24 @@ fn check_row(types: &[Type], values: &[Value<'_>], damage: &[u8]) {
     if let Ok(row) = Row::new(&layout, &out) {
         look_at(&row, types.len());
     }
+}
+
+/// Checks that values that carry their types are read as written; damaged ones are errors or other values.
+fn check_tagged(values: &[Value<'_>], damage: &[u8], scratch: &Scratch) {
+    let mut out = Vec::new();
+    for value in values {
+        tagged::write(*value, &mut out).expect("values are written");
+    }
+    let mut rest = out.as_slice();
+    for value in values {
+        let back = tagged::read(&mut rest, scratch).expect("it is whole");
+        assert!(value.is_same(&back), "{value:?} became {back:?}");
+    }
+    assert!(rest.is_empty(), "nothing is left of {values:?}");
+    let mut damaged = out.clone();
+    change(&mut damaged, damage);
+    let mut rest = damaged.as_slice();
+    while !rest.is_empty() && tagged::read(&mut rest, scratch).is_ok() {}
 }
 
 /// Changes some bytes: pairs of a position and a change.

@@ -9,6 +9,7 @@
 //! | text, for clients | [`text`] |
 //! | binary, for drivers | [`binary`] |
 //! | columns of a stored row | [`row`] |
+//! | values that carry their type, for rows that are put by | [`tagged`] |
 //! | keys, whose bytes have the order of the values | [`key`] |
 //! | order, equality and hashes of values | [`compare`] |
 
@@ -33,6 +34,7 @@ pub mod row;
 mod scratch;
 mod sink;
 mod stored;
+pub mod tagged;
 pub mod text;
 mod ty;
 mod value;

@@ -175,6 +175,17 @@ impl Scalar {
             .map(|facts| facts.scalar)
     }
 
+    /// Returns the type's position in the order of their definition above; all enums have the last one.
+    pub(crate) const fn position(self) -> u8 {
+        facts::index(self) as u8
+    }
+
+    /// Returns the type at a position of [`Scalar::position`], enums excepted.
+    pub(crate) fn at_position(position: u8) -> Option<Self> {
+        let facts = facts::BUILT_IN.get(usize::from(position))?;
+        Some(facts.scalar)
+    }
+
     /// Returns `pg_type.typlen`: bytes, or -1 for types of any length.
     pub fn length(self) -> i16 {
         facts_of(self).length

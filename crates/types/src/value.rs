@@ -1,6 +1,6 @@
 //! Values as expressions and operators pass them.
 
-use crate::{Array, EnumId, Jsonb, Numeric, Record};
+use crate::{Array, EnumId, Jsonb, Numeric, Record, Scalar, Type};
 
 /// A span of time: PostgreSQL keeps three parts, because months and days differ in length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,36 @@ impl Value<'_> {
     /// Returns whether the value is NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+
+    /// Returns a type that has this kind of value; the most general among several.
+    pub(crate) fn general_type(&self) -> Type {
+        Type::Scalar(match self {
+            Self::Null => return Type::Unknown,
+            Self::Bool(_) => Scalar::Bool,
+            Self::Int2(_) => Scalar::Int2,
+            Self::Int4(_) => Scalar::Int4,
+            Self::Int8(_) => Scalar::Int8,
+            Self::Float4(_) => Scalar::Float4,
+            Self::Float8(_) => Scalar::Float8,
+            Self::Numeric(_) => Scalar::Numeric,
+            Self::Text(_) => Scalar::Text,
+            Self::Char(_) => Scalar::Char,
+            Self::Bytea(_) => Scalar::Bytea,
+            Self::Uuid(_) => Scalar::Uuid,
+            Self::Json(_) => Scalar::Json,
+            Self::Jsonb(_) => Scalar::Jsonb,
+            Self::Date(_) => Scalar::Date,
+            Self::Time(_) => Scalar::Time,
+            Self::TimeTz(..) => Scalar::TimeTz,
+            Self::Timestamp(_) => Scalar::Timestamp,
+            Self::TimestampTz(_) => Scalar::TimestampTz,
+            Self::Interval(_) => Scalar::Interval,
+            Self::Oid(_) => Scalar::Oid,
+            Self::Enum(id, _) => Scalar::Enum(*id),
+            Self::Array(array) => return Type::Array(array.element()),
+            Self::Record(_) => return Type::Record,
+        })
     }
 }
 

@@ -4,7 +4,8 @@
 //! open between a client's calls. Operators charge what they keep to its memory: rows by
 //! [`Rows::settle`](batch::Rows::settle), arenas of programs by themselves ([`types::Scratch`]),
 //! and everything else by a [`types::Charge`] beside it. A charge that exceeds the statement's
-//! share, or what the database's limit leaves, ends the statement with 53200. The work of operators
+//! share, or what the database's limit leaves, ends the statement with 53200. Operators that can put rows by on the
+//! device keep less than that ([`Budget::is_short`]). The work of operators
 //! is counted in the execution's turn, which is over after some time: see
 //! [`ExecutionContext::pause`](super::ExecutionContext::pause).
 
@@ -13,10 +14,20 @@ use std::rc::Rc;
 use interleave::Turn;
 use types::{Allowance, Memory};
 
+/// Divisor of a statement's share for the part that operators leave free when they can put rows by: for batches, and for
+/// operators that cannot.
+const LEFT_FREE_PART: usize = 4;
+
+/// Divisor of a statement's share for what an operator keeps in any case before it puts rows by: runs and partitions
+/// would be many and small, if other operators have taken the rest.
+const KEPT_PART: usize = 32;
+
 /// The memory and the turn of an execution: see the module text.
 #[derive(Debug)]
 pub struct Budget {
     memory: Rc<Memory>,
+    /// Most bytes that an operator keeps if it can put rows by (`work_mem`), if that was set.
+    operator_bytes: Option<usize>,
     turn: Turn,
 }
 
@@ -25,8 +36,39 @@ impl Budget {
     pub fn new(connection: &Rc<Allowance>, share: usize) -> Self {
         Self {
             memory: Memory::new(connection, share),
+            operator_bytes: None,
             turn: Turn::default(),
         }
+    }
+
+    /// Sets the most bytes that an operator keeps if it can put rows by on the device; `None` for what the share allows.
+    pub fn with_operator_bytes(self, operator_bytes: Option<usize>) -> Self {
+        Self {
+            operator_bytes,
+            ..self
+        }
+    }
+
+    /// Returns the most bytes that an operator keeps if it can put rows by and no other operator keeps any.
+    pub(super) fn operator_bytes(&self) -> usize {
+        let share = self.memory.share();
+        let most = share - share / LEFT_FREE_PART;
+        self.operator_bytes.unwrap_or(most).min(most)
+    }
+
+    /// Returns the bytes that an operator can keep beside those that are in use, if it can put rows by.
+    pub(super) fn bytes_left(&self) -> usize {
+        let share = self.memory.share();
+        let left = share - share / LEFT_FREE_PART;
+        let left = left.saturating_sub(self.memory.used());
+        left.min(self.operator_bytes())
+    }
+
+    /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes`.
+    pub(super) fn is_short(&self, bytes: usize) -> bool {
+        let share = self.memory.share();
+        let is_nearly_used = self.memory.used() > share - share / LEFT_FREE_PART;
+        bytes > self.operator_bytes() || (is_nearly_used && bytes > share / KEPT_PART)
     }
 
     /// Returns the execution's turn, in which operators count their work.

@@ -6,7 +6,7 @@
 
 use types::Result;
 
-use super::{ExecutionContext, Input, Operator, Step, sort::Sorter};
+use super::{ExecutionContext, Input, Operator, Spilled, Step, sort::Sorter};
 use batch::Rows;
 use planner::{plan::SortKey, program::Program};
 
@@ -34,7 +34,7 @@ impl<'p> IncrementalSort<'p> {
     }
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
-        while !self.sorter.give(out)
+        while !self.sorter.give(context, out).await?
             && self.sorter.limit(context)? > 0
             && self.input.more(context).await?
         {
@@ -49,6 +49,10 @@ impl<'p> IncrementalSort<'p> {
 }
 
 impl Operator for IncrementalSort<'_> {
+    fn spilled(&self) -> Option<Spilled> {
+        self.sorter.spilled()
+    }
+
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

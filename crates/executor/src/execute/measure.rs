@@ -49,12 +49,24 @@ pub struct Measurement {
     pub rows: u64,
     /// Most workers that helped in a loop, beside the execution's own.
     pub helpers: usize,
+    /// Rows that the operator has put by on the device.
+    pub(crate) spilled: Option<Spilled>,
     /// Time until the first rows, including the operators below, in all loops.
     pub(crate) first_rows: Duration,
     /// Time of the operator and those below it, in all loops.
     pub total: Duration,
     /// Time of the operator without those below it.
     pub own: Spent,
+}
+
+/// What an operator has put by on the device, because it could not keep all of it in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spilled {
+    /// Rows of a sort.
+    Sort {
+        /// Most bytes that they have had on the device.
+        bytes: u64,
+    },
 }
 
 /// A division of time into computing and waits.
@@ -295,6 +307,7 @@ impl Operator for Measured<'_> {
                 measured.loops += u64::from(is_first);
                 measured.rows += out.len() as u64;
                 measured.helpers = measured.helpers.max(self.operator.helpers());
+                measured.spilled = self.operator.spilled().or(measured.spilled);
             });
             Ok(more)
         })

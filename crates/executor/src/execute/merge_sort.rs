@@ -30,13 +30,15 @@ pub(super) struct Order {
 
 impl Order {
     /// Returns the numbers of `rows` rows in the order in which `compare` puts two of them; equal
-    /// rows stay in their order. `key_bytes` returns the bytes of a row's keys.
+    /// rows stay in their order. `charge` is a part of the memory for it that is charged already, [`Order::bytes`] of
+    /// so many rows at best; `key_bytes` returns the bytes of a row's keys.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
     pub(super) async fn of(
         rows: usize,
         context: &ExecutionContext<'_>,
+        mut charge: Charge,
         key_bytes: impl Fn(usize) -> usize,
         mut compare: impl FnMut(usize, usize) -> Ordering,
     ) -> Result<Order> {
@@ -46,9 +48,7 @@ impl Order {
                 "too many rows to be sorted",
             ));
         }
-        let bytes = rows * size_of::<u32>();
-        let mut charge = Charge::default();
-        charge.set(context.memory(), 2 * bytes)?;
+        charge.set(context.memory(), Self::bytes(rows))?;
         let mut numbers = Gradual::from(Vec::with_capacity(rows));
         let mut largest = 0;
         while numbers.len() < rows {
@@ -63,11 +63,16 @@ impl Order {
         let compare = |left: &u32, right: &u32| compare(*left as usize, *right as usize);
         sort_within(&mut numbers, &mut merged, piece, context.turn(), compare).await;
         drop(merged);
-        charge.lower(bytes);
+        charge.lower(rows * size_of::<u32>());
         Ok(Order {
             numbers,
             _charge: charge,
         })
+    }
+
+    /// Returns the bytes of memory that are needed to put `rows` rows in order: two lists of numbers.
+    pub(super) fn bytes(rows: usize) -> usize {
+        2 * rows * size_of::<u32>()
     }
 
     /// Forgets all but the first `rows` of them. The memory that they take is kept.

@@ -6,7 +6,7 @@
 
 use types::Result;
 
-use super::{ExecutionContext, Operator, Step, scan::ScanOperator};
+use super::{ExecutionContext, Operator, Spilled, Step, scan::ScanOperator};
 use batch::Rows;
 
 /// The running side of a plan or of a part of one.
@@ -68,6 +68,14 @@ impl OperatorNode<'_> {
         match self {
             OperatorNode::Scan(_) => 0,
             OperatorNode::Other(operator) => operator.helpers(),
+        }
+    }
+
+    /// Returns what the operator has put by on the device: see [`Operator::spilled`].
+    pub(super) fn spilled(&self) -> Option<Spilled> {
+        match self {
+            OperatorNode::Scan(_) => None,
+            OperatorNode::Other(operator) => operator.spilled(),
         }
     }
 

@@ -1,14 +1,19 @@
-//! Sorting in memory; if a limit is known, only that many rows are kept.
+//! Sorting; if a limit is known, only that many rows are kept.
 //!
-//! [`SortOperator`] sorts all rows of its input at once by a [`Sorter`]; `incremental_sort.rs` sorts some at a time.
+//! [`SortOperator`] sorts all rows of its input at once by a [`Sorter`]; `incremental_sort.rs` sorts some at a time. Rows
+//! for which there is no memory are put by on the device in sorted runs, which are merged in the end
+//! (`sort/external.rs`).
+
+mod external;
 
 use std::cmp::Ordering;
 
 use interleave::released;
-use types::{Result, Scratch, Value, compare::compare_as};
+use types::{Result, Scratch, SqlState, Value, compare::compare_as};
 
+use self::external::External;
 use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Spilled, Step,
     merge_sort::{Order, bytes_of},
 };
 use batch::Rows;
@@ -33,6 +38,26 @@ pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<
     Ordering::Equal
 }
 
+/// Returns the order of two rows of `width` values, each followed by its keys.
+fn comparing(
+    keys: &[SortKey],
+    width: usize,
+) -> impl Fn(&[Value<'_>], &[Value<'_>]) -> Ordering + '_ {
+    move |left, right| compare_keys(keys, &left[width..], &right[width..])
+}
+
+/// Reason why rows are to be put by.
+enum Short {
+    /// They are near the most that the sort may keep.
+    Share,
+    /// The statement was refused memory for them.
+    Refused,
+}
+
+/// Rows for each that a limit wants, from which on the others are forgotten rather than put by: there is memory for both
+/// for a moment.
+const FEW_OF: usize = 8;
+
 /// Rows that are read, put in order, and then given.
 pub(super) struct Sorter<'p> {
     keys: &'p [SortKey],
@@ -46,6 +71,10 @@ pub(super) struct Sorter<'p> {
     /// Positions of the rows, in order; `None` before they were read.
     order: Option<Order>,
     next: usize,
+    /// Rows that were put by, and the memory to put more by.
+    external: External,
+    /// The last row that was kept before all of them were put by, if there is one.
+    last: Rows,
 }
 
 impl<'p> Sorter<'p> {
@@ -58,6 +87,8 @@ impl<'p> Sorter<'p> {
             rows: Rows::new(width + keys.len()),
             order: None,
             next: 0,
+            external: External::default(),
+            last: Rows::new(width + keys.len()),
         }
     }
 
@@ -66,20 +97,45 @@ impl<'p> Sorter<'p> {
         self.order.is_some()
     }
 
+    /// Returns what was put by on the device, if anything was.
+    pub(super) fn spilled(&self) -> Option<Spilled> {
+        self.external.spilled()
+    }
+
     /// Adds the next rows in order to `out`; returns false if all were given.
-    pub(super) fn give(&mut self, out: &mut Rows) -> bool {
-        let order = self.order.as_deref().unwrap_or_default();
-        for &at in &order[self.next..] {
-            out.push(self.rows.row(at as usize)[..self.width].iter().copied());
-            if out.is_full() {
-                break;
+    ///
+    /// # Errors
+    /// Errors of the device, and 53200, if rows were put by.
+    pub(super) async fn give(
+        &mut self,
+        context: &ExecutionContext<'_>,
+        out: &mut Rows,
+    ) -> Result<bool> {
+        if self.external.is_merging() {
+            let (compare, most) = (comparing(self.keys, self.width), self.most);
+            self.external
+                .give(
+                    most.unwrap_or(usize::MAX),
+                    self.width,
+                    &compare,
+                    context,
+                    out,
+                )
+                .await?;
+        } else {
+            let order = self.order.as_deref().unwrap_or_default();
+            for &at in &order[self.next..] {
+                out.push(self.rows.row(at as usize)[..self.width].iter().copied());
+                if out.is_full() {
+                    break;
+                }
             }
+            self.next += out.len();
         }
-        self.next += out.len();
         if let Some(most) = &mut self.most {
             *most = most.saturating_sub(out.len());
         }
-        !out.is_empty()
+        Ok(!out.is_empty())
     }
 
     /// Returns the number of rows that are still to be given. The limit is computed once from the beginning on: it may
@@ -111,7 +167,8 @@ impl<'p> Sorter<'p> {
     /// says come before, and those are given next, whether the row is of the last one's group or of a later one.
     ///
     /// # Errors
-    /// Errors of the input and of the keys; 53200 if the statement may not hold as much.
+    /// Errors of the input and of the keys; 53200 if the statement may not hold as much and there is no device; errors of
+    /// the device.
     pub(super) async fn read(
         &mut self,
         input: &mut Input<'_>,
@@ -135,9 +192,8 @@ impl<'p> Sorter<'p> {
                     values.push(key.value.run(&mut evaluator, row)?);
                 }
                 if let Some(keys) = presorted
-                    && (self.rows.len() >= enough || self.rows.is_large())
+                    && let Some(last) = self.last_if(enough)
                 {
-                    let last = self.rows.row(self.rows.len() - 1);
                     let (last, own) = (&last[self.width..], &values[self.width..]);
                     ended = compare_keys(keys, last, own).is_ne();
                     if ended {
@@ -147,8 +203,23 @@ impl<'p> Sorter<'p> {
                 self.rows.push(values.iter().copied());
                 input.taken += 1;
             }
-            self.rows.settle(context.memory())?;
-            self.keep(limit, context).await?;
+            match self.hold(context)? {
+                Some(Short::Share) if self.rows.len() / FEW_OF >= limit => {
+                    self.keep(limit, context).await?;
+                }
+                Some(_) => self.put_by(limit, presorted.is_some(), context).await?,
+                None if self.rows.len() / 2 >= limit.max(2 * BATCH_ROWS) => {
+                    self.keep(limit, context).await?;
+                }
+                None => {}
+            }
+        }
+        if self.external.has_runs() {
+            if !self.rows.is_empty() {
+                self.put_by(limit, false, context).await?;
+            }
+            let compare = comparing(self.keys, self.width);
+            self.external.merge(limit, &compare, context).await?;
         }
         let mut order = self.in_order(context).await?;
         order.truncate(limit);
@@ -156,18 +227,62 @@ impl<'p> Sorter<'p> {
         Ok(())
     }
 
-    /// Returns the positions of all rows in order; equal rows stay in their order.
-    async fn in_order(&self, context: &ExecutionContext<'_>) -> Result<Order> {
-        let keys = |at| &self.rows.row(at)[self.width..];
-        let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
-        Order::of(self.rows.len(), context, |at| bytes_of(keys(at)), compare).await
+    /// Returns the last row that is kept or was put by, if the rows are `enough` for a batch.
+    fn last_if(&self, enough: usize) -> Option<&[Value<'_>]> {
+        if self.rows.is_empty() {
+            return (!self.last.is_empty()).then(|| self.last.row(0));
+        }
+        let are_enough =
+            self.rows.len() >= enough || self.rows.is_large() || self.external.has_runs();
+        are_enough.then(|| self.rows.row(self.rows.len() - 1))
     }
 
-    /// Forgets all but the first `limit` rows, once there are far more.
-    async fn keep(&mut self, limit: usize, context: &ExecutionContext<'_>) -> Result<()> {
-        if self.rows.len() < (limit.saturating_mul(2)).max(4 * BATCH_ROWS) {
-            return Ok(());
+    /// Charges the rows to the statement; returns why they are to be put by on the device, if they are.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much and there is no device.
+    fn hold(&mut self, context: &ExecutionContext<'_>) -> Result<Option<Short>> {
+        if !context.transaction.session().has_temporary_files() {
+            self.rows.settle(context.memory())?;
+            return Ok(None);
         }
+        match self.external.hold(&mut self.rows, context) {
+            Err(error) if error.state() == SqlState::OUT_OF_MEMORY => Ok(Some(Short::Refused)),
+            is_short => Ok(is_short?.then_some(Short::Share)),
+        }
+    }
+
+    /// Writes the rows to the device as a run, in order, and keeps the last one if that is asked for.
+    async fn put_by(
+        &mut self,
+        limit: usize,
+        keeps_last: bool,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        let mut order = self.in_order(context).await?;
+        order.truncate(limit);
+        self.external.write(&self.rows, &order, context).await?;
+        drop(order);
+        self.last.clear();
+        if let Some(last) = self.rows.len().checked_sub(1).filter(|_| keeps_last) {
+            self.last.push(self.rows.row(last).iter().copied());
+        }
+        let none = Rows::new(self.rows.width());
+        self.replace(none, context).await?;
+        self.last.settle(context.memory())
+    }
+
+    /// Returns the positions of all rows in order; equal rows stay in their order.
+    async fn in_order(&mut self, context: &ExecutionContext<'_>) -> Result<Order> {
+        let charge = self.external.take_charge();
+        let keys = |at| &self.rows.row(at)[self.width..];
+        let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
+        let key_bytes = |at| bytes_of(keys(at));
+        Order::of(self.rows.len(), context, charge, key_bytes, compare).await
+    }
+
+    /// Forgets all but the first `limit` rows.
+    async fn keep(&mut self, limit: usize, context: &ExecutionContext<'_>) -> Result<()> {
         let mut kept = Rows::new(self.rows.width());
         for (at, row) in self.in_order(context).await?.iter().take(limit).enumerate() {
             context.pause(1).await;
@@ -176,8 +291,12 @@ impl<'p> Sorter<'p> {
                 kept.settle(context.memory())?;
             }
         }
-        self.rows = kept;
-        // The other rows are charged until they are given back.
+        self.replace(kept, context).await
+    }
+
+    /// Keeps `rows` in place of the others, which are charged until they are given back.
+    async fn replace(&mut self, rows: Rows, context: &ExecutionContext<'_>) -> Result<()> {
+        self.rows = rows;
         released().await;
         self.rows.settle(context.memory())
     }
@@ -187,6 +306,8 @@ impl<'p> Sorter<'p> {
         self.rows.clear();
         self.order = None;
         self.next = 0;
+        self.last.clear();
+        self.external.clear();
     }
 
     /// Begins anew.
@@ -213,11 +334,15 @@ impl<'p> SortOperator<'p> {
         if !self.sorter.is_read() {
             self.sorter.read(&mut self.input, None, context).await?;
         }
-        Ok(self.sorter.give(out))
+        self.sorter.give(context, out).await
     }
 }
 
 impl Operator for SortOperator<'_> {
+    fn spilled(&self) -> Option<Spilled> {
+        self.sorter.spilled()
+    }
+
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -2,7 +2,7 @@
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an
 //! equal hash are compared. If all rows are there before the first is looked up, and their keys are integers, a simpler
-//! table does as well (`integer_hash_table.rs`).
+//! table does as well (`batch/integer_hash_table.rs`).
 
 use std::rc::Rc;
 
@@ -14,11 +14,8 @@ use types::{
     row::{integer_of, is_integer},
 };
 
-use super::{
-    ExecutionContext,
-    integer_hash_table::{IntegerHashTable, RowKeys, mixed},
-};
-use batch::{NO_ROW, Rows};
+use super::ExecutionContext;
+use batch::{IntegerHashTable, NO_ROW, RowKeys, Rows, mixed};
 
 /// Buckets whose entries are put in together.
 const BUILT_TOGETHER: usize = 16;

@@ -109,7 +109,14 @@ impl Column {
                 )
             })
         };
-        let order = Order::of(rows.len(), context, |at| bytes_of(keys.row(at)), compare).await?;
+        let order = Order::of(
+            rows.len(),
+            context,
+            Charge::default(),
+            |at| bytes_of(keys.row(at)),
+            compare,
+        )
+        .await?;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{ExplainOptions, Node, milliseconds};
+use crate::execute::Spilled;
 
 /// Returns a described plan in the form that PostgreSQL's tools expect: a list of one object.
 pub fn json(node: &Node, options: &ExplainOptions<'_>) -> String {
@@ -69,6 +70,14 @@ fn operator(node: &Node, options: &ExplainOptions<'_>) -> Value {
         put("Actual Loops", json!(measured.loops));
         if measured.helpers > 0 {
             put("Workers Launched", json!(measured.helpers));
+        }
+        match measured.spilled {
+            Some(Spilled::Sort { bytes }) => {
+                put("Sort Method", json!("external merge"));
+                put("Sort Space Used", json!(bytes.div_ceil(1024)));
+                put("Sort Space Type", json!("Disk"));
+            }
+            None => {}
         }
     }
     if !node.inputs.is_empty() {

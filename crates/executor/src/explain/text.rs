@@ -1,6 +1,7 @@
 //! A plan as lines, in the form that psql's users know.
 
 use super::{ExplainOptions, Node, milliseconds};
+use crate::execute::Spilled;
 use planner::plan::Estimate;
 
 /// Returns the lines of a described plan.
@@ -58,6 +59,14 @@ fn operator(
     let measured = options.measurement(node);
     if let Some(measured) = measured.as_ref().filter(|measured| measured.helpers > 0) {
         lines.push(format!("{below}Workers Launched: {}", measured.helpers));
+    }
+    match measured.as_ref().and_then(|measured| measured.spilled) {
+        Some(Spilled::Sort { bytes }) => {
+            let kilobytes = bytes.div_ceil(1024);
+            let method = format!("Sort Method: external merge  Disk: {kilobytes}kB");
+            lines.push(format!("{below}{method}"));
+        }
+        None => {}
     }
     if options.outside().is_some()
         && let Some(measured) = measured

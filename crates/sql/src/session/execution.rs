@@ -258,7 +258,9 @@ impl Session {
 
     /// Returns the budget of an execution that is about to begin.
     pub(super) fn budget(&self) -> Budget {
-        self.memory.budget(self.settings.effects().statement_memory)
+        let effects = self.settings.effects();
+        let budget = self.memory.budget(effects.statement_memory);
+        budget.with_operator_bytes(effects.operator_memory)
     }
 
     /// Returns the session as functions see it while a statement runs that sees this catalog.

@@ -129,6 +129,13 @@ impl Values {
         initial.or_else(|| is_known.then(|| definition.default.to_owned()))
     }
 
+    /// Returns whether the session, the transaction or the client when it connected has given a setting its value.
+    fn is_set(&self, definition: &Definition, name: &str) -> bool {
+        let name = definition.kept_name(name);
+        let set = self.set.get(&name).and_then(Setting::shown);
+        set.is_some() || self.initial.contains_key(&name)
+    }
+
     /// Returns whether nothing has set a setting, which is no custom one: RESET leaves it as it is.
     fn is_initial(&self, definition: &Definition, kept_name: &str) -> bool {
         !definition.name.is_empty() && !self.set.contains_key(kept_name)

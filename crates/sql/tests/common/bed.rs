@@ -187,16 +187,22 @@ impl Bed {
 
     /// Makes a database on a simulated disk, with a tier for records that leave memory.
     pub(crate) fn on_disk() -> Bed {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        Bed::on(&disk, 256 << 20)
+    }
+
+    /// Makes a database of `bytes` of memory on a disk, with a tier for records that leave memory.
+    pub(crate) fn on(disk: &SimulatedDisk, bytes: usize) -> Bed {
         let config = DatabaseConfig {
             cold_tier: Some(ColdConfig::default()),
-            ..DatabaseConfig::with_memory(256 << 20)
+            ..DatabaseConfig::with_memory(bytes)
         };
         let log = LogConfig {
             segment_bytes: 4 << 20,
             ..LogConfig::default()
         };
-        let disk = SimulatedDisk::new(1, Faults::default()).directory();
-        let recovery = Database::open(config, log, RecoveryConfig::default(), disk).unwrap();
+        let directory = disk.directory();
+        let recovery = Database::open(config, log, RecoveryConfig::default(), directory).unwrap();
         let session = engine::Session::new(recovery.database()).unwrap();
         let mut tasks = recovery.tasks(&session);
         let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
@@ -363,6 +369,11 @@ impl Bed {
     pub(crate) fn send_to(&mut self, client: &Client, text: &str) {
         let request = (text.to_owned(), Answer::default());
         client.statements.try_send(request).unwrap();
+    }
+
+    /// Returns whether the answer to a text that was sent to `client` is there.
+    pub(crate) fn has_reply(&self, client: &Client) -> bool {
+        !client.replies.is_empty()
     }
 
     pub(crate) fn reply_of(&mut self, client: &Client) -> Reply {

@@ -24,7 +24,8 @@ pub(super) fn facts_of(scalar: Scalar) -> &'static Facts {
     }
 }
 
-const fn index(scalar: Scalar) -> usize {
+/// Returns the position of a type in [`BUILT_IN`]; that behind the last for an enum.
+pub(super) const fn index(scalar: Scalar) -> usize {
     match scalar {
         Scalar::Bool => 0,
         Scalar::Int2 => 1,

@@ -8,10 +8,10 @@ use types::{
 };
 
 use super::{
-    super::{ExecutionContext, integer_keys::IntegerKeys, tuple_hash_table::TupleHashTable},
+    super::{ExecutionContext, tuple_hash_table::TupleHashTable},
     states::{Call, States},
 };
-use batch::Rows;
+use batch::{IntegerKeys, Rows};
 
 /// Number that stands for no group.
 const NONE: u32 = u32::MAX;
@@ -71,7 +71,10 @@ impl Groups {
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
         match &mut self.integers {
-            Some(integers) => integers.make_room(rows, context).await,
+            Some(integers) => {
+                let (memory, turn) = (context.memory(), context.turn());
+                integers.make_room(rows, memory, turn).await
+            }
             None => self.keys.make_room(rows, context).await,
         }
     }

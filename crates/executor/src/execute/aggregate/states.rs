@@ -2,7 +2,7 @@
 
 use functions::{Aggregate as Definition, Context, State};
 use interleave::Gradual;
-use types::{Result, SqlError, SqlState, Value};
+use types::{Charge, Result, SqlError, SqlState, Value};
 
 use super::super::{
     ExecutionContext,
@@ -161,7 +161,14 @@ impl<'p> Call<'p> {
         let width = plan.arguments.len();
         let keys = |at| &rows.row(at)[width..];
         let compare = |left, right| compare_keys(&plan.order, keys(left), keys(right));
-        let order = Order::of(rows.len(), context, |at| bytes_of(keys(at)), compare).await?;
+        let order = Order::of(
+            rows.len(),
+            context,
+            Charge::default(),
+            |at| bytes_of(keys(at)),
+            compare,
+        )
+        .await?;
         let direct = definition.direct.unwrap_or(0);
         let mut state = (definition.start)();
         let mut seen = plan

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use batch::{BATCH_ROWS, COLUMN_ROWS, COLUMN_VALUES, Columns, Data, Rows, View};
+use batch::{BATCH_ROWS, COLUMN_ROWS, COLUMN_VALUES, Columns, Data, Rows, View, mixed};
 use planner::{
     plan::HashJoin,
     program::{Computed, Evaluator, Program, Values},
@@ -15,7 +15,6 @@ use types::{Result, Scratch, Value, row::integer_of};
 use super::{
     super::{
         ExecutionContext,
-        integer_hash_table::mixed,
         tuple_hash_table::{TupleHashTable, integer_key},
     },
     CANDIDATES_MAX, HashJoinOperator, matches,

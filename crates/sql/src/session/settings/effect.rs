@@ -41,6 +41,8 @@ pub(in crate::session) struct Effects {
     pub(in crate::session) helpers_most: usize,
     /// Bytes that a statement may hold, if that was set.
     pub(in crate::session) statement_memory: Option<usize>,
+    /// Bytes that an operator may keep in memory if it can use the device, if that was set.
+    pub(in crate::session) operator_memory: Option<usize>,
     /// Least importance of notices that are sent.
     pub(in crate::session) least_told: Severity,
     /// Whether a setting may have changed that clients are told of.
@@ -60,6 +62,7 @@ impl Default for Effects {
             read_ahead: READ_AHEAD,
             helpers_most: usize::MAX,
             statement_memory: None,
+            operator_memory: None,
             least_told: Severity::Notice,
             reports: false,
         }
@@ -289,6 +292,7 @@ impl SessionSettings {
         };
         let value = self.values.get(definition, name).unwrap_or_default();
         let value = value.as_str();
+        let is_set = self.values.is_set(definition, name);
         let effects = &mut self.effects;
         effects.reports |= known::REPORTED.contains(&definition.name);
         match definition.name {
@@ -311,6 +315,9 @@ impl SessionSettings {
                 effects.characteristics.read_only = value == "on";
             }
             "weft.statement_memory" => effects.statement_memory = size(definition, value),
+            "work_mem" => {
+                effects.operator_memory = size(definition, value).filter(|_| is_set);
+            }
             "max_parallel_workers_per_gather" => {
                 effects.helpers_most = value.parse().unwrap_or(usize::MAX);
             }

@@ -209,7 +209,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("weft.longest_slice", Text, Effective, "", "Shows for how long a statement has held this connection's worker, at most, and which; setting it forgets that."),
     setting("weft.memory", Integer(0, MOST, Unit::Kilobytes), AtStart, "0", "Shows the memory of records and statements together (weft serve --memory)."),
     setting("weft.statement_memory", Integer(0, MOST, Unit::Kilobytes), Effective, "0", "Sets what a statement may hold; 0 stands for a quarter of weft.memory, which is the most."),
-    setting("work_mem", Integer(64, MOST, Unit::Kilobytes), Harmless, "4MB", "Sets the memory of a sort or a hash table."),
+    setting("work_mem", Integer(64, MOST, Unit::Kilobytes), Effective, "4MB", "Sets the memory of a sort or a hash table beyond which it uses the device; if nothing sets it, what the statement may hold decides."),
     setting("xmlbinary", Enum(&["base64", "hex"]), Harmless, "base64", "Sets how bytes are written in XML."),
     setting("xmloption", Enum(&["content", "document"]), Harmless, "content", "Sets what XML is taken for."),
 ];

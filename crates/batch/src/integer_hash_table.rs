@@ -8,10 +8,9 @@ use std::{
     sync::OnceLock,
 };
 
-use batch::NO_ROW;
 use interleave::{Gradual, Policy as _, Prefetching};
 
-use super::integer_keys::IntegerKeys;
+use crate::{NO_ROW, integer_keys::IntegerKeys};
 
 /// Maximum places of an array for each row: sixteen bytes, less than a hash table takes.
 const PLACES_PER_ROW: u64 = 4;
@@ -24,7 +23,7 @@ const PLACES_MIN: u64 = 1024;
 const CACHED_PLACES: usize = 64 * 1024;
 
 /// The numbers of rows by their keys.
-pub(super) struct IntegerHashTable {
+pub struct IntegerHashTable {
     heads: Heads,
     /// The next row with the same key. Empty if all keys differ.
     next: Gradual<Vec<u32>>,
@@ -41,7 +40,7 @@ enum Heads {
 /// Returns the one key that stands for a key of several integers. Different keys may have the same; a secret of the
 /// process keeps data from making many of them.
 #[inline]
-pub(super) fn mixed(keys: impl Iterator<Item = i64>) -> i64 {
+pub fn mixed(keys: impl Iterator<Item = i64>) -> i64 {
     let mix = |mixed: u64, key: i64| {
         let product = u128::from(mixed ^ key.cast_unsigned()) * 0x9e37_79b9_7f4a_7c15;
         (product >> 64) as u64 ^ product as u64
@@ -52,7 +51,7 @@ pub(super) fn mixed(keys: impl Iterator<Item = i64>) -> i64 {
 }
 
 /// Keys of all rows, in their order; the key of a row that is never found is `None`.
-pub(super) struct RowKeys {
+pub struct RowKeys {
     keys: Gradual<Vec<Option<i64>>>,
     /// The least and the greatest key.
     bounds: Option<(i64, i64)>,
@@ -60,10 +59,10 @@ pub(super) struct RowKeys {
 
 impl RowKeys {
     /// Bytes that the keys take for each row.
-    pub(super) const BYTES_PER_ROW: usize = size_of::<Option<i64>>();
+    pub const BYTES_PER_ROW: usize = size_of::<Option<i64>>();
 
     /// Makes an empty list with room for the keys of `rows` rows.
-    pub(super) fn with_capacity(rows: usize) -> RowKeys {
+    pub fn with_capacity(rows: usize) -> RowKeys {
         RowKeys {
             keys: Gradual::from(Vec::with_capacity(rows)),
             bounds: None,
@@ -72,7 +71,7 @@ impl RowKeys {
 
     /// Adds the key of the next row.
     #[inline]
-    pub(super) fn push(&mut self, key: Option<i64>) {
+    pub fn push(&mut self, key: Option<i64>) {
         self.keys.push(key);
         if let Some(key) = key {
             let (least, greatest) = self.bounds.unwrap_or((key, key));
@@ -88,7 +87,7 @@ impl RowKeys {
     }
 
     /// Returns the bytes that a table of these keys takes.
-    pub(super) fn table_bytes(&self) -> usize {
+    pub fn table_bytes(&self) -> usize {
         let next = self.keys.len() * size_of::<u32>();
         next + match self.places() {
             Some(places) => places as usize * size_of::<u32>(),
@@ -97,7 +96,7 @@ impl RowKeys {
     }
 
     /// Begins to fill a table.
-    pub(super) fn fill(self) -> Filling {
+    pub fn fill(self) -> Filling {
         let heads = match (self.bounds, self.places()) {
             (Some((first, _)), Some(places)) => {
                 Heads::Dense(first, Gradual::from(vec![0; places as usize]))
@@ -116,7 +115,7 @@ impl RowKeys {
 }
 
 /// A table that is being filled.
-pub(super) struct Filling {
+pub struct Filling {
     /// Keys of rows that are not in the table yet.
     keys: Gradual<Vec<Option<i64>>>,
     table: IntegerHashTable,
@@ -127,7 +126,7 @@ pub(super) struct Filling {
 impl Filling {
     /// Puts `rows` further rows in; returns whether all are in. The last row goes first, so that
     /// the first row of a key comes first.
-    pub(super) fn step(&mut self, rows: usize) -> bool {
+    pub fn step(&mut self, rows: usize) -> bool {
         let IntegerHashTable { heads, next } = &mut self.table;
         let left = self.keys.len().saturating_sub(rows);
         let all = self.keys.len() + self.rows;
@@ -161,14 +160,14 @@ impl Filling {
     }
 
     /// Returns the table.
-    pub(super) fn finish(self) -> IntegerHashTable {
+    pub fn finish(self) -> IntegerHashTable {
         self.table
     }
 }
 
 impl IntegerHashTable {
     /// Returns the bytes that the table takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let heads = match &self.heads {
             Heads::Dense(_, heads) => heads.capacity() * size_of::<u32>(),
             Heads::Sparse(heads) => heads.bytes(),
@@ -179,7 +178,7 @@ impl IntegerHashTable {
     /// Appends, for each pair of a number of the caller's and a key, that number with each row of
     /// the key, in the order of the keys and of the rows. Ends early once more than `most` are
     /// found.
-    pub(super) fn find(&self, keys: &[(u32, i64)], most: usize, found: &mut Vec<(u32, u32)>) {
+    pub fn find(&self, keys: &[(u32, i64)], most: usize, found: &mut Vec<(u32, u32)>) {
         match &self.heads {
             Heads::Dense(first, heads) => {
                 if heads.len() > CACHED_PLACES {
@@ -225,7 +224,7 @@ impl IntegerHashTable {
 
     /// Hands out at most `most` rows with a key, from one of them on or from the first; returns the
     /// row to go on with, if there are more.
-    pub(super) fn find_some(
+    pub fn find_some(
         &self,
         key: i64,
         from: Option<u32>,

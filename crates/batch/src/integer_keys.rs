@@ -5,12 +5,10 @@
 //! no data makes many keys meet in one place; at most half of the places are taken. The places of a batch are
 //! prefetched before the first is looked at.
 
-use std::hash::BuildHasher as _;
+use std::{hash::BuildHasher as _, rc::Rc};
 
-use interleave::{Gradual, Policy as _, Prefetching};
-use types::{Charge, Result};
-
-use super::ExecutionContext;
+use interleave::{Gradual, Policy as _, Prefetching, Turn};
+use types::{Charge, Memory, Result};
 
 /// Number of places in the beginning.
 const PLACES_MIN: usize = 64;
@@ -19,7 +17,7 @@ const PLACES_MIN: usize = 64;
 const MOVED_AT_ONCE: usize = 4096;
 
 /// Numbers by their keys.
-pub(super) struct IntegerKeys {
+pub struct IntegerKeys {
     /// Keys, with the number plus one; 0 marks a free place. As many as a power of two.
     places: Gradual<Vec<(i64, u32)>>,
     taken: usize,
@@ -29,8 +27,15 @@ pub(super) struct IntegerKeys {
     null: Option<u32>,
 }
 
+impl Default for IntegerKeys {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl IntegerKeys {
-    pub(super) fn new() -> Self {
+    /// Makes an empty table without any room.
+    pub fn new() -> Self {
         let random = std::hash::RandomState::new();
         Self {
             places: Gradual::default(),
@@ -41,7 +46,7 @@ impl IntegerKeys {
     }
 
     /// Makes an empty table with room for this many keys.
-    pub(super) fn with_room(keys: usize) -> Self {
+    pub fn with_room(keys: usize) -> Self {
         Self {
             places: Gradual::from(vec![(0, 0); places_for(keys)]),
             ..Self::new()
@@ -49,40 +54,37 @@ impl IntegerKeys {
     }
 
     /// Returns the bytes of a table with room for this many keys.
-    pub(super) fn bytes_for(keys: usize) -> usize {
+    pub fn bytes_for(keys: usize) -> usize {
         places_for(keys) * size_of::<(i64, u32)>()
     }
 
-    /// Makes room for `more` further keys: a large table grows step by step, and other tasks have turns in between.
+    /// Makes room for `more` further keys, charged to `memory`: a large table grows step by step, as work of `turn`, and
+    /// other tasks have turns in between.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
-    pub(super) async fn make_room(
-        &mut self,
-        more: usize,
-        context: &ExecutionContext<'_>,
-    ) -> Result<()> {
+    pub async fn make_room(&mut self, more: usize, memory: &Rc<Memory>, turn: &Turn) -> Result<()> {
         let wanted = places_for(self.taken + more);
         if wanted <= self.places.len() {
             return Ok(());
         }
         // Both lists are there until the smaller one is dropped.
         let mut charge = Charge::default();
-        charge.set(context.memory(), wanted * size_of::<(i64, u32)>())?;
+        charge.set(memory, wanted * size_of::<(i64, u32)>())?;
         let old = std::mem::replace(&mut self.places, Gradual::from(vec![(0, 0); wanted]));
         for moved in old.chunks(MOVED_AT_ONCE) {
             for (key, number) in moved.iter().filter(|(_, number)| *number != 0) {
                 let place = self.place(*key);
                 self.places[place] = (*key, *number);
             }
-            context.pause(moved.len()).await;
+            turn.pause(moved.len()).await;
         }
         Ok(())
     }
 
     /// Begins to bring the place of a key into the cache.
     #[inline]
-    pub(super) fn prefetch(&self, key: i64) {
+    pub fn prefetch(&self, key: i64) {
         let place = std::ptr::from_ref(&self.places[self.first(key)]);
         Prefetching::prefetch(place, size_of::<(i64, u32)>());
     }
@@ -93,7 +95,7 @@ impl IntegerKeys {
     /// # Errors
     /// Errors of `add`.
     #[inline]
-    pub(super) fn find_or_add(
+    pub fn find_or_add(
         &mut self,
         key: Option<i64>,
         add: impl FnOnce() -> Result<u32>,
@@ -116,7 +118,7 @@ impl IntegerKeys {
 
     /// Returns the number of a key, if it has one. There is [room](Self::with_room) for one key at least.
     #[inline]
-    pub(super) fn get(&self, key: i64) -> Option<u32> {
+    pub fn get(&self, key: i64) -> Option<u32> {
         let (_, number) = self.places[self.place(key)];
         number.checked_sub(1)
     }
@@ -124,7 +126,7 @@ impl IntegerKeys {
     /// Gives a key a number in place of the one that it has; returns that. There is [room](Self::with_room) for the
     /// key.
     #[inline]
-    pub(super) fn replace(&mut self, key: i64, number: u32) -> Option<u32> {
+    pub fn replace(&mut self, key: i64, number: u32) -> Option<u32> {
         let place = self.place(key);
         let (_, before) = std::mem::replace(&mut self.places[place], (key, number + 1));
         self.taken += usize::from(before == 0);
@@ -153,7 +155,7 @@ impl IntegerKeys {
     }
 
     /// Returns the bytes of the table.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.places.capacity() * size_of::<(i64, u32)>()
     }
 }
