@@ -58,8 +58,8 @@ impl IntegerKeys {
         places_for(keys) * size_of::<(i64, u32)>()
     }
 
-    /// Makes room for `more` further keys, charged to `memory`: a large table grows step by step, as work of `turn`, and
-    /// other tasks have turns in between.
+    /// Makes room for `more` further keys, charged to `memory`: a large table grows step by step, as work of `turn`,
+    /// and other tasks have turns in between.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.

@@ -18,7 +18,8 @@
 //!
 //! # Invariants
 //! 1. *Old enough*: a block shows a record, at a position without a mark, as its head was when the block was built: a
-//!    version committed at or before the horizon of that moment. Every snapshot that is open then, or opens later, sees
+//!    version committed at or before the horizon of that moment, or a cold one, which was committed at or before the
+//!    horizon when it left memory. Every snapshot that is open then, or opens later, sees
 //!    that version or a newer one. The builder sees to it ([`Building`]).
 //! 2. *Superseded means marked*: if a commit at or before a snapshot has replaced the version that a block shows, a
 //!    reader that gets the block after it took the snapshot finds the position marked.
@@ -35,7 +36,8 @@
 //!   W1 exchanges the head       (SeqCst)      B1 raises `end`            (SeqCst)
 //!   W2 loads `end`              (SeqCst)      B2 stores `building`       (SeqCst)
 //!   W3 loads `building`         (SeqCst)      B3 fence                   (SeqCst)
-//!   W4 loads `marks`            (Acquire)     B4 reads heads             (Acquire)
+//!   W4 loads `marks`            (Acquire)     B4 reads heads, the last   (Acquire)
+//!                                                time for each counts
 //!   W5 sets its bit in both                   B5 stores `marks`          (Release)  under the lock,
 //!   W6 commits: moves the clock (SeqCst)      B6 clears `building`       (Release)  with the block
 //! ```
@@ -97,8 +99,8 @@ use crate::{
 pub(crate) use self::{
     charged::Charged,
     chunk::{Building, Chunk},
-    frozen::{FrozenBlock, Unread},
-    load::{Loading, keep},
+    frozen::{FrozenBlock, NotLoaded},
+    load::Loading,
     marks::MarkWords,
     room::BlockRoom,
 };
@@ -241,8 +243,8 @@ impl<B> Chunks<B> {
         self.end.load(Ordering::Relaxed) > 0
     }
 
-    /// Visits the current blocks of at most `chunks_max` chunks, from the chunk `from` on. Returns the chunk at which to
-    /// go on, `None` if there are no more.
+    /// Visits the current blocks of at most `chunks_max` chunks, from the chunk `from` on. Returns the chunk at which
+    /// to go on, `None` if there are no more.
     pub(crate) fn each_block(
         &self,
         from: ChunkId,

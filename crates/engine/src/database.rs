@@ -178,12 +178,13 @@ impl Database {
         self.storage.as_ref()
     }
 
-    /// Returns the cold tier, if there may be cold records.
-    #[inline]
+    /// Returns the bytes that blocks of columns keep in memory, if the settings say.
     pub(crate) fn block_memory(&self) -> Option<usize> {
         self.config.block_bytes
     }
 
+    /// Returns the cold tier, if there may be cold records.
+    #[inline]
     pub(crate) fn cold(&self) -> Option<&ColdTier> {
         self.storage.as_ref()?.cold()
     }

@@ -21,10 +21,10 @@ use std::{
 use interleave::{Wait, noting};
 use io::{Action, Buffer, Directory, File, OpenMode, Port, Priority, Transfer};
 
-use crate::{log::segments::write_whole, reading::Reading, session::Session};
+use crate::{database::Database, log::segments::write_whole, reading::Reading, session::Session};
 
-/// Beginning of the names of temporary files. What follows is the process and a number in it: an owner that outlives
-/// the lock on its directory removes no file of the next one.
+/// Beginning of the names of temporary files. The process and a number in it follow, so that an owner that outlives the
+/// lock on its directory hardly removes the name of another owner's file, which would go on without its name.
 const PREFIX: &str = "temporary-";
 
 /// Number of the process's next temporary file, in whatever directory.
@@ -39,7 +39,11 @@ pub(crate) fn is_temporary(name: &str) -> bool {
 pub(crate) fn remove_all(directory: &Arc<dyn Directory>) -> std::io::Result<()> {
     let names = directory.list()?.into_iter();
     let mut left = names.filter(|name| is_temporary(name));
-    left.try_for_each(|name| directory.remove(&name))
+    left.try_for_each(|name| match directory.remove(&name) {
+        // Its owner, in this process, is just dropping it.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    })
 }
 
 /// A temporary file, which is removed when it is dropped; its room on the device is free once its last transfer has
@@ -95,32 +99,11 @@ impl Session {
         self.database.storage().is_some()
     }
 
-    /// Writes all of `buffer` at `offset` of a temporary file, and returns the buffer. Its length and `offset` are
-    /// multiples of [`io::BLOCK_BYTES`].
-    ///
-    /// # Errors
-    /// Errors of [`Session::begin_write_temporary`] and [`TemporaryWrite::end`].
-    ///
-    /// # Suspension
-    /// A device wait.
-    ///
-    /// # Cancellation
-    /// Dropping the future does not stop the transfer.
-    pub async fn write_temporary(
-        &self,
-        file: &TemporaryFile,
-        offset: u64,
-        buffer: Buffer,
-    ) -> std::io::Result<Buffer> {
-        let write = self.begin_write_temporary(file, offset, buffer)?;
-        write.end().await
-    }
-
     /// Begins to write all of `buffer` at `offset` of a temporary file. Its length and `offset` are multiples of
     /// [`io::BLOCK_BYTES`].
     ///
     /// # Errors
-    /// `Unsupported` for a database in memory.
+    /// `Unsupported` for a database in memory; `StorageFull` if the room is needed for the log.
     pub fn begin_write_temporary(
         &self,
         file: &TemporaryFile,
@@ -128,13 +111,7 @@ impl Session {
         buffer: Buffer,
     ) -> std::io::Result<TemporaryWrite> {
         let port = self.port().ok_or_else(no_device)?;
-        if let Some(log) = self.database.log()
-            && !log
-                .room
-                .has_beside_log(buffer.len() as u64, log.segments.room())
-        {
-            return Err(std::io::ErrorKind::StorageFull.into());
-        }
+        self.database.check_room_beside_log(buffer.len() as u64)?;
         let bytes = buffer.len();
         Ok(TemporaryWrite {
             port: port.clone(),
@@ -143,28 +120,6 @@ impl Session {
             bytes,
             transfer: port.begin(Action::Write, &file.file, offset, buffer),
         })
-    }
-
-    /// Reads from `offset` of a temporary file until `buffer` is full, as far as its length goes, and returns the
-    /// buffer. The length and `offset` are multiples of [`io::BLOCK_BYTES`].
-    ///
-    /// # Errors
-    /// Errors of [`Session::begin_read_temporary`] and [`TemporaryRead::end`].
-    ///
-    /// # Suspension
-    /// A device wait, perhaps in line at the gate.
-    ///
-    /// # Cancellation
-    /// Dropping the future does not stop the transfer.
-    pub async fn read_temporary(
-        &self,
-        file: &TemporaryFile,
-        offset: u64,
-        buffer: Buffer,
-        priority: Priority,
-    ) -> std::io::Result<Buffer> {
-        let read = self.begin_read_temporary(file, offset, buffer, priority);
-        read.await?.end(self).await
     }
 
     /// Begins to read from `offset` of a temporary file into `buffer`, as far as its length goes. The length and
@@ -248,6 +203,21 @@ impl TemporaryRead {
         match buffer.len() == self.bytes {
             true => Ok(buffer),
             false => Err(std::io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}
+
+impl Database {
+    /// Checks that the log keeps its room on the device if `bytes` are written to a temporary file.
+    ///
+    /// # Errors
+    /// `StorageFull` if it would not.
+    pub(crate) fn check_room_beside_log(&self, bytes: u64) -> std::io::Result<()> {
+        match self.log() {
+            Some(log) if !log.room.has_beside_log(bytes, log.segments.room()) => {
+                Err(std::io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -32,20 +32,19 @@ fn a_temporary_file_keeps_what_was_written_and_goes_with_its_owner() {
         let other = session.temporary_file().expect("makes another");
         for (to, byte) in [(&file, 1), (&other, 2), (&file, 3)] {
             let at = (usize::from(byte) * BLOCK_BYTES) as u64;
-            let written = session.write_temporary(to, at, filled(byte, 2)).await;
+            let write = session.begin_write_temporary(to, at, filled(byte, 2));
+            let written = write.expect("begins").end().await;
             assert_eq!(written.expect("writes").len(), 2 * BLOCK_BYTES);
         }
         for (from, byte, at) in [(&file, 1, 1), (&other, 2, 3), (&file, 3, 4)] {
             let (place, into) = ((at * BLOCK_BYTES) as u64, Buffer::zeroed(BLOCK_BYTES));
-            let read = session
-                .read_temporary(from, place, into, Priority::Interactive)
-                .await;
+            let read = session.begin_read_temporary(from, place, into, Priority::Interactive);
+            let read = read.await.expect("begins").end(&session).await;
             assert!(read.expect("reads").iter().all(|found| *found == byte));
         }
         let (behind, into) = ((5 * BLOCK_BYTES) as u64, Buffer::zeroed(BLOCK_BYTES));
-        let read = session
-            .read_temporary(&file, behind, into, Priority::Batch)
-            .await;
+        let read = session.begin_read_temporary(&file, behind, into, Priority::Batch);
+        let read = read.await.expect("begins").end(&session).await;
         let error = read.map(|_| ()).expect_err("there is nothing there");
         assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
     });
@@ -97,7 +96,7 @@ fn the_next_opening_removes_what_a_killed_process_left() {
     let mut durable = open(directory.clone()).expect("opens again");
     assert_eq!(names(&directory), Vec::<String>::new());
     durable.run(async |session: Rc<Session>| {
-        session.temporary_file().expect("no name is in the way");
+        session.temporary_file().expect("makes a file");
     });
 }
 

@@ -193,8 +193,16 @@ impl Gate {
         self.entry(priority, self.rule.get().when_full)
     }
 
-    /// Returns a pass if one is free, for a reader that has something else to do otherwise.
+    /// Returns a pass if one is free, for a reader that has something else to do otherwise. Where readers are refused
+    /// when all passes are given away, it gets none.
     pub fn try_enter(self: &Rc<Self>) -> Option<Pass> {
+        match self.rule.get().when_full {
+            WhenFull::Wait => self.take_pass(),
+            WhenFull::Refuse => None,
+        }
+    }
+
+    fn take_pass(self: &Rc<Self>) -> Option<Pass> {
         let is_free = self.open.get() < self.depth.get();
         is_free.then(|| {
             self.give_pass();
@@ -305,7 +313,7 @@ impl Future for Entry {
             self.waiter = None;
             return Poll::Ready(Ok(Pass(gate)));
         }
-        if let Some(pass) = gate.try_enter() {
+        if let Some(pass) = gate.take_pass() {
             return Poll::Ready(Ok(pass));
         }
         if self.when_full == WhenFull::Refuse {

@@ -1,4 +1,5 @@
-//! The directory of a block without its segments, and single segments: a reader has the columns in memory that it needs.
+//! The directory of a block without its segments, and single segments: a reader has the columns in memory that it
+//! needs.
 
 use std::{fmt, ops::Range};
 

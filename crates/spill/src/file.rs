@@ -44,8 +44,8 @@ impl SpillFile {
         piece.next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Makes an empty file in pieces of `piece_bytes`, a size of [`SpillFile::piece_bytes_for`]. Blocks the thread for a
-    /// moment.
+    /// Makes an empty file in pieces of `piece_bytes`, a size of [`SpillFile::piece_bytes_for`]. Blocks the thread for
+    /// a moment.
     ///
     /// # Errors
     /// 53100 or 58030 if the device fails, or if the database has none.

@@ -1,6 +1,9 @@
 //! Tables that are scanned by blocks of columns: values of all types, rows that were written since, conditions, and
 //! columns that are younger than the rows, are as in scans of records.
 
+use engine::DatabaseConfig;
+use io::{Faults, SimulatedDisk};
+
 use crate::bed::Bed;
 
 const ROWS: usize = 10_000;
@@ -101,6 +104,65 @@ fn values_of_all_types_come_out_of_blocks() {
         assert_eq!(by_columns, bed.run(&by_rows).unwrap().rows);
         assert_eq!(by_columns[0][0], rows.to_string());
     }
+}
+
+/// All columns are on the device, from where each scan reads those that it wants. Blocks whose bounds say that no row can
+/// pass a comparison are not read, whatever the comparison and wherever its limit is.
+#[test]
+fn blocks_on_the_device_answer_as_rows_do() {
+    let disk = SimulatedDisk::new(5, Faults::default());
+    let config = DatabaseConfig {
+        block_bytes: Some(0),
+        ..DatabaseConfig::with_memory(256 << 20)
+    };
+    let mut bed = Bed::configured(&disk, config);
+    bed.run(TABLE).unwrap();
+    while bed.stats().blocks_written < 2 {
+        bed.run("select count(*) from t").unwrap();
+    }
+    let shown = bed.run("show weft.block_memory").unwrap().rows;
+    let (kept, all) = shown[0][0].split_once(" of ").unwrap();
+    assert!(
+        kept == "0" && all.parse::<u64>().unwrap() > 100_000,
+        "{shown:?}"
+    );
+    for ahead in ["0", "1", "1000"] {
+        bed.run(&format!("set effective_io_concurrency = {ahead}"))
+            .unwrap();
+        assert_eq!(assert_alike(&mut bed, "*", "true"), ROWS);
+        assert_alike(&mut bed, "a, x", "mixed > 2000 or f8 < 10 or x like '%77%'");
+    }
+    bed.run("alter table t add column young int default 7")
+        .unwrap();
+    let reads = bed.stats().block_reads;
+    assert_alike(&mut bed, "a, young", "young = 7");
+    assert!(bed.stats().block_reads > reads);
+    let sum = "count(*), sum(n), min(x), max(young)";
+    for comparison in ["<", "<=", "=", "<>", ">=", ">"] {
+        for limit in [
+            "-1",
+            "1",
+            "2",
+            "3000",
+            "4095",
+            "4096",
+            "4097",
+            "8191",
+            "8192",
+            "10000",
+            "10001",
+            "null::int",
+        ] {
+            let by_blocks = format!("select {sum} from t where a {comparison} {limit}");
+            let by_rows = format!(
+                "select {sum} from (select * from t offset 0) t where a {comparison} {limit}"
+            );
+            let found = bed.run(&by_blocks).unwrap().rows;
+            assert_eq!(found, bed.run(&by_rows).unwrap().rows, "{by_blocks}");
+        }
+    }
+    assert!(bed.stats().blocks_skipped > 20);
+    assert_eq!(bed.stats().blocks_damaged, 0);
 }
 
 #[test]

@@ -182,8 +182,8 @@ impl System for OnServer {
     }
 }
 
-/// Rows of a COPY: a table comes by several, so that a server with little memory need not hold all rows of a transaction
-/// at once.
+/// Rows of a COPY: a table comes by several, so that a server with little memory need not hold all rows of a
+/// transaction at once.
 const ROWS_OF_COPY: usize = 200_000;
 
 /// Rows on their way to a server.

@@ -40,8 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PROGRAM")]
     duckdb: Option<PathBuf>,
 
-    /// Measure Weft also with this percentage of its blocks of columns in memory, the others on the device: reading ahead,
-    /// and reading one range after the other. May be given several times, separated by commas.
+    /// Measure Weft also with this percentage of its blocks of columns in memory, the others on the device: reading
+    /// ahead, and reading one range after the other. May be given several times, separated by commas.
     #[arg(long, value_name = "PERCENT,..", value_delimiter = ',', value_parser = parse_percent)]
     cached: Vec<f64>,
 
@@ -79,12 +79,18 @@ fn parse_scale(text: &str) -> commands::Result<f64> {
 const ONE_BY_ONE: &str = "set effective_io_concurrency = 0";
 
 impl Arguments {
-    fn on_server(&self, server: Server, settings: &[&str]) -> Box<dyn System> {
-        let settings = settings.iter().map(|setting| setting.to_string());
+    /// Returns a server as a system whose connections begin with a setting besides. `shares_tables` as in [`OnServer`].
+    fn on_server(
+        &self,
+        server: Server,
+        setting: Option<&str>,
+        shares_tables: bool,
+    ) -> Box<dyn System> {
+        let setting = setting.map(str::to_owned);
         Box::new(OnServer {
             server,
-            shares_tables: settings.len() > 0,
-            begin: self.begin.iter().cloned().chain(settings).collect(),
+            shares_tables,
+            begin: self.begin.iter().cloned().chain(setting).collect(),
         })
     }
 
@@ -115,8 +121,8 @@ impl Arguments {
             let server = launched.server().named(format!("weft {percent} %"));
             running.keep(launched);
             let by_turns = server.clone().named(format!("weft {percent} % one by one"));
-            systems.push(self.on_server(server, &[]));
-            systems.push(self.on_server(by_turns, &[ONE_BY_ONE]));
+            systems.push(self.on_server(server, None, false));
+            systems.push(self.on_server(by_turns, Some(ONE_BY_ONE), true));
         }
         Ok(())
     }
@@ -132,7 +138,7 @@ impl Arguments {
         let mut systems: Vec<_> = running
             .servers
             .iter()
-            .map(|server| self.on_server(server.clone(), &[]))
+            .map(|server| self.on_server(server.clone(), None, false))
             .collect();
         self.add_cached(&mut running, &queries, &mut systems, &progress)?;
         if let Some(program) = &self.duckdb {

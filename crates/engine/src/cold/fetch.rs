@@ -296,8 +296,8 @@ impl Session {
         }
     }
 
-    /// Returns the cold records at some addresses, for a caller that goes through many, in the order of their places: the
-    /// records are read together, and do not become hot.
+    /// Returns the cold records at some addresses, for a caller that goes through many, in the order of their places:
+    /// the records are read together, and do not become hot.
     ///
     /// # Errors
     /// [`Error::ColdRecord`]; [`Abort::ReadRefused`], with which the transaction has yet to be

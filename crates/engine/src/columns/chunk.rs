@@ -201,10 +201,11 @@ impl<B> Chunk<B> {
 /// leaves the block that was current.
 ///
 /// # Protocol
-/// Its maker reads each slot's head once, under pins, after [`super::Chunks::begin`] has returned, and leaves out
-/// ([`Building::leave_out`]) each position that has no record, or one whose head is not a stamped version, committed at
-/// or before a horizon, with a value in memory. The maker has a transaction open from beginning to end, which keeps the
-/// table and the versions that it reads.
+/// Its maker reads each slot's head under pins, after [`super::Chunks::begin`] has returned, and leaves out
+/// ([`Building::leave_out`]) each position that has no record, or one whose head is neither cold nor a stamped version,
+/// committed at or before a horizon, with a value. If it reads a head again, because a cold record had to be fetched in
+/// between, the last reading counts. The maker has a transaction open from beginning to end, which keeps the table, the
+/// versions that it reads, and the files of cold records.
 pub(crate) struct Building<'c, B> {
     chunk: &'c Chunk<B>,
     local: &'c Local,

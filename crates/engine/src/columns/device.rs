@@ -2,25 +2,38 @@
 //!
 //! Blocks are copies of records that log and checkpoints have, so nothing makes them durable, and a block that cannot
 //! be read is given up. An extent is free again once the last reader has dropped its block, and serves a block of about
-//! its size. The extent of a write whose future was dropped stays taken, since the device may still write there.
+//! its size. The extent of a write whose future was dropped, or of a block that could not be read, is lost: the device
+//! may still write there, or has a bad place.
 //!
-//! Bounds: free extents are as many as blocks were at a time; the file grows by [`GROWTH_BYTES`].
+//! Bounds: the file grows by [`GROWTH_BYTES`], while the log keeps its room, and no more blocks are written once
+//! [`LOST_BYTES_MAX`] are lost. There are at most as many extents of a size as there were blocks of about that size at
+//! a time. If the log needs the room, all blocks of the file are given up, and the file with them (`columns/room.rs`).
 
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard},
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use ::io::{Buffer, File, round_up};
+use ::io::{Action, Buffer, File, round_up};
+use interleave::{Wait, noting};
 
 use super::BlockRoom;
-use crate::{session::Session, temporary::TemporaryFile};
+use crate::{
+    database::Database, log::segments::write_whole, session::Session, temporary::TemporaryFile,
+};
 
 /// Unit of extents.
 const UNIT_BYTES: u64 = 16 << 10;
 
 /// Bytes by which the file grows.
 const GROWTH_BYTES: u64 = 16 << 20;
+
+/// Bytes of lost extents with which no more blocks are written.
+const LOST_BYTES_MAX: u64 = 256 << 20;
 
 /// Part of a block's size by which the extent that it gets may be larger than need be.
 const SPARE_PART: u64 = 4;
@@ -40,6 +53,8 @@ struct Extents {
     end: u64,
     /// Bytes that are reserved for the file.
     reserved: u64,
+    /// Bytes of extents that no block can have any more.
+    lost: u64,
 }
 
 /// The place of a block on the device.
@@ -48,9 +63,17 @@ pub(crate) struct BlockPlace {
     file: Arc<BlockFile>,
     offset: u64,
     units: u64,
+    /// Whether no other block is to have the extent.
+    is_lost: AtomicBool,
 }
 
 impl BlockPlace {
+    /// Notes that the extent cannot be read.
+    pub(crate) fn note_damage(&self) {
+        // Relaxed: read when the last owner drops the place.
+        self.is_lost.store(true, Ordering::Relaxed);
+    }
+
     /// Returns the file, and the block's offset in it.
     pub(crate) fn at(&self) -> (&Arc<dyn File>, u64) {
         (self.file.file.file(), self.offset)
@@ -59,7 +82,11 @@ impl BlockPlace {
 
 impl Drop for BlockPlace {
     fn drop(&mut self) {
-        self.file.extents().give_back(self.offset, self.units);
+        let mut extents = self.file.extents();
+        match self.is_lost.load(Ordering::Relaxed) {
+            true => extents.lost += self.units * UNIT_BYTES,
+            false => extents.give_back(self.offset, self.units),
+        }
     }
 }
 
@@ -69,8 +96,11 @@ impl BlockFile {
     }
 
     /// Takes an extent for `bytes` bytes; returns its offset and its number of units.
-    fn take(&self, bytes: u64) -> io::Result<(u64, u64)> {
+    fn take(&self, bytes: u64, database: &Database) -> io::Result<(u64, u64)> {
         let mut extents = self.extents();
+        if extents.lost >= LOST_BYTES_MAX {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let units = bytes.div_ceil(UNIT_BYTES);
         if let Some(found) = extents.take(units) {
             return Ok(found);
@@ -78,6 +108,7 @@ impl BlockFile {
         let (offset, end) = (extents.end, extents.end + units * UNIT_BYTES);
         if end > extents.reserved {
             let reserved = end.next_multiple_of(GROWTH_BYTES);
+            database.check_room_beside_log(reserved - extents.reserved)?;
             self.file.file().reserve(reserved)?;
             extents.reserved = reserved;
         }
@@ -128,26 +159,30 @@ impl Session {
     /// Writes the bytes of a block to the device.
     ///
     /// # Errors
-    /// As those of [`Session::temporary_file`] and [`Session::write_temporary`].
+    /// As those of [`Session::temporary_file`]; `StorageFull` if the log needs the room, or too much was lost.
     ///
     /// # Suspension
     /// A device wait.
     ///
     /// # Cancellation
-    /// The block's extent stays taken.
+    /// The block's extent is lost.
     pub(crate) async fn write_columns(&self, bytes: &[u8]) -> io::Result<BlockPlace> {
         let file = self.database.block_room.file_of(self)?;
         let mut buffer = Buffer::with_capacity(round_up(bytes.len()));
         buffer.extend_from_slice(bytes);
         buffer.pad();
-        let (offset, units) = file.take(buffer.len() as u64)?;
-        let written = self.write_temporary(&file.file, offset, buffer).await;
-        // The transfer has ended, well or not: the extent can be given back.
+        let (offset, units) = file.take(buffer.len() as u64, &self.database)?;
         let place = BlockPlace {
             file,
             offset,
             units,
+            // Until the transfer has ended.
+            is_lost: AtomicBool::new(true),
         };
+        let port = self.port().ok_or(io::ErrorKind::Unsupported)?;
+        let written = write_whole(port, Action::Write, place.at().0, offset, buffer);
+        let written = noting(Wait::Device, pin!(written)).await;
+        place.is_lost.store(written.is_err(), Ordering::Relaxed);
         written.map(|_| place)
     }
 }

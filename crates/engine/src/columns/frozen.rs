@@ -103,13 +103,13 @@ impl FrozenBlock {
     /// Makes the segment of a column of the bytes at its place, charged to the memory limit.
     ///
     /// # Errors
-    /// [`Unread::Damaged`]; [`Unread::Exhausted`].
+    /// [`NotLoaded::Damaged`]; [`NotLoaded::Exhausted`].
     pub(crate) fn segment(
         &self,
         column: usize,
         bytes: &[u8],
         arena: &Arc<Arena>,
-    ) -> Result<Arc<Charged<Segment>>, Unread> {
+    ) -> Result<Arc<Charged<Segment>>, NotLoaded> {
         let segment = self.directory.segment(column, bytes)?;
         let bytes = segment.memory_bytes();
         Ok(Arc::new(Charged::new(arena, bytes, || segment)?))
@@ -135,14 +135,6 @@ impl FrozenBlock {
         }
     }
 
-    /// Returns those of the wanted columns that are not in memory.
-    pub(crate) fn missing(&self, wanted: &[usize]) -> Vec<usize> {
-        let is_missing = |column: &&usize| {
-            **column < self.columns.len() && self.kept(**column).segment.is_none()
-        };
-        wanted.iter().filter(is_missing).copied().collect()
-    }
-
     /// Lets those columns leave memory that are on the device: all, or those that no scan has wanted since the last
     /// call.
     pub(crate) fn relieve(&self, mode: Relieved) {
@@ -152,7 +144,7 @@ impl FrozenBlock {
         for column in 0..self.columns.len() {
             let mut kept = self.kept(column);
             let was_used = std::mem::take(&mut kept.is_used);
-            if mode == Relieved::Unused && was_used || self.directory.place(column).is_empty() {
+            if mode != Relieved::All && was_used || self.directory.place(column).is_empty() {
                 continue;
             }
             let left = kept.segment.take();
@@ -179,34 +171,38 @@ impl Drop for FrozenBlock {
     }
 }
 
-/// Columns that leave memory.
+/// Columns that leave memory, or blocks that go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relieved {
+    /// All columns that are on the device, and blocks that are not there.
     All,
+    /// Columns that no scan has wanted lately.
     Unused,
+    /// All blocks that are on the device.
+    Written,
 }
 
 /// The reason why a column is not read.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum NotLoaded {
     /// The device fails, or the column has not its checksum.
     Damaged,
     /// There is no memory.
     Exhausted,
 }
 
-impl From<segment::SegmentError> for Unread {
-    fn from(error: segment::SegmentError) -> Unread {
+impl From<segment::SegmentError> for NotLoaded {
+    fn from(error: segment::SegmentError) -> NotLoaded {
         match error {
-            segment::SegmentError::Memory(_) => Unread::Exhausted,
-            _ => Unread::Damaged,
+            segment::SegmentError::Memory(_) => NotLoaded::Exhausted,
+            _ => NotLoaded::Damaged,
         }
     }
 }
 
-impl From<Exhausted> for Unread {
-    fn from(Exhausted: Exhausted) -> Unread {
-        Unread::Exhausted
+impl From<Exhausted> for NotLoaded {
+    fn from(Exhausted: Exhausted) -> NotLoaded {
+        NotLoaded::Exhausted
     }
 }
 

@@ -4,8 +4,8 @@
 //! what is left begins when the columns are waited for: a scan that reads ahead takes no place in line.
 //!
 //! Bounds: the buffers of a block, which are charged, have the bytes of its columns and of what lies between them, at
-//! most [`GAP_BYTES_MAX`] each time. Scans that want the same columns at the same time read them each for itself, unless
-//! they find them kept.
+//! most [`GAP_BYTES_MAX`] each time. Transfers of a loading that is dropped go on with buffers that count no more.
+//! Scans that want the same columns at the same time each read them, unless they find them kept.
 
 use std::{ops::Range, sync::Arc};
 
@@ -15,7 +15,7 @@ use segment::Segment;
 
 use super::{
     charged::Charged,
-    frozen::{BlockColumns, FrozenBlock, Unread},
+    frozen::{BlockColumns, FrozenBlock, NotLoaded},
 };
 use crate::{reading::Reading, session::Session};
 
@@ -44,14 +44,15 @@ impl Loading {
     /// Plans to read some columns, in ascending order, of a block that is on the device.
     ///
     /// # Errors
-    /// [`Unread::Exhausted`] without memory for the buffers; [`Unread::Damaged`] if the block is not on the device.
+    /// [`NotLoaded::Exhausted`] without memory for the buffers; [`NotLoaded::Damaged`] if the block is not on the
+    /// device.
     pub(crate) fn plan(
         session: &Session,
         block: &Arc<Charged<FrozenBlock>>,
         columns: &[usize],
-    ) -> Result<Loading, Unread> {
+    ) -> Result<Loading, NotLoaded> {
         if block.place().is_none() {
-            return Err(Unread::Damaged);
+            return Err(NotLoaded::Damaged);
         }
         let mut runs: Vec<Run> = Vec::new();
         for &column in columns {
@@ -88,13 +89,13 @@ impl Loading {
     }
 
     /// Begins the transfers for which the gate has passes. Returns whether all have begun.
-    pub(crate) fn begin(&mut self, session: &Session) -> Result<bool, Unread> {
+    pub(crate) fn begin(&mut self, session: &Session) -> Result<bool, NotLoaded> {
         for run in &mut self.runs {
             if run.reading.is_none() {
                 let Some(pass) = session.gate().try_enter() else {
                     return Ok(false);
                 };
-                run.begin(&self.block, session, pass)?;
+                run.reading = Some(run.begin(&self.block, session, pass)?);
             }
         }
         Ok(true)
@@ -103,7 +104,7 @@ impl Loading {
     /// Waits for the columns, and adds them to those that are there. Columns for which there is room are kept.
     ///
     /// # Errors
-    /// [`Unread`].
+    /// [`NotLoaded`].
     ///
     /// # Suspension
     /// Device waits, perhaps in line at the gate.
@@ -112,20 +113,22 @@ impl Loading {
         session: &Session,
         priority: Priority,
         to: &mut BlockColumns,
-    ) -> Result<(), Unread> {
+    ) -> Result<(), NotLoaded> {
         let block = self.block;
         for mut run in self.runs {
-            if run.reading.is_none() {
-                let pass = session.pass_again(priority).await;
-                run.begin(&block, session, pass)?;
-            }
-            let Some(reading) = run.reading else { continue };
+            let reading = match run.reading.take() {
+                Some(reading) => reading,
+                None => {
+                    let pass = session.pass_again(priority).await;
+                    run.begin(&block, session, pass)?
+                }
+            };
             let buffer = reading.end(session, priority).await;
-            let buffer = buffer.map_err(|_| Unread::Damaged)?;
+            let buffer = buffer.map_err(|_| NotLoaded::Damaged)?;
             for column in run.columns {
                 let place = block.directory().place(column);
                 let place = place.start - run.range.start..place.end - run.range.start;
-                let bytes = buffer.get(place).ok_or(Unread::Damaged)?;
+                let bytes = buffer.get(place).ok_or(NotLoaded::Damaged)?;
                 let segment = block.segment(column, bytes, &session.database.arena)?;
                 keep(session, &block, column, &segment);
                 to.add(column, segment);
@@ -141,26 +144,23 @@ impl Loading {
 }
 
 impl Run {
-    fn begin(&mut self, block: &FrozenBlock, session: &Session, pass: Pass) -> Result<(), Unread> {
-        let (file, offset) = block.place().ok_or(Unread::Damaged)?.at();
+    fn begin(
+        &self,
+        block: &FrozenBlock,
+        session: &Session,
+        pass: Pass,
+    ) -> Result<Reading, NotLoaded> {
+        let (file, offset) = block.place().ok_or(NotLoaded::Damaged)?.at();
         let buffer = session.read_buffers.take(self.range.len());
         let offset = offset + self.range.start as u64;
         let reading = session.begin_reading(pass, file, offset, buffer);
-        self.reading = Some(reading.map_err(|_| Unread::Damaged)?);
-        Ok(())
+        reading.map_err(|_| NotLoaded::Damaged)
     }
 }
 
 /// Keeps a column in memory if there is room for it.
-pub(crate) fn keep(
-    session: &Session,
-    block: &FrozenBlock,
-    column: usize,
-    segment: &Arc<Charged<Segment>>,
-) {
-    let database = &session.database;
-    if database.may_keep_column(segment.memory_bytes()) {
+fn keep(session: &Session, block: &FrozenBlock, column: usize, segment: &Arc<Charged<Segment>>) {
+    if session.database.may_keep_column(segment.memory_bytes()) {
         block.keep(column, segment);
-        database.block_room.note_kept();
     }
 }

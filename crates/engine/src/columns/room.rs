@@ -12,7 +12,8 @@
 //! When less than [`SHORT_PART`] of the limit is free and blocks have more than their share, columns that are on the
 //! device leave memory, and blocks that are not there go: the next scans build them anew, on the device. The
 //! housekeeping of each session looks after that, so writers find room long before there is none. Statements may have
-//! what is free but for an eighth.
+//! what is free but for an eighth. When the log needs the room on the device, all blocks that are there go, and their
+//! file with them.
 //!
 //! Bounds: a look takes [`CHUNKS_PER_LOOK`] chunks of one table at most, and passes by [`TABLES_PER_LOOK`] tables.
 
@@ -55,9 +56,6 @@ const TABLES_PER_LOOK: usize = 64;
 /// Blocks of a database, as far as memory is concerned.
 #[derive(Default)]
 pub(crate) struct BlockRoom {
-    /// Whether a block was built, or a column kept, since the last round of looks began. Set after the block was
-    /// published, and cleared before the first table is looked at: a block that a round misses begins another.
-    are_built: AtomicBool,
     /// Whether a column could not be kept since the last round for unused ones.
     is_wished: AtomicBool,
     round: Mutex<Round>,
@@ -73,7 +71,8 @@ struct Round {
     mode: Option<Relieved>,
     /// Table, by its number, and chunk at which the next look goes on.
     hand: (u32, ChunkId),
-    /// Time at which the last round for unused columns began, by the clock of the session that began it.
+    /// Time of the last look for unused columns, and at the room on the device, by the clock of the session that
+    /// looked.
     aged: Duration,
 }
 
@@ -81,30 +80,22 @@ impl BlockRoom {
     pub(super) fn bytes(&self) -> &Arc<BlockBytes> {
         &self.bytes
     }
-
-    /// Notes that a block was built, or a column kept, after it was published.
-    pub(crate) fn note_kept(&self) {
-        // Release: a look that finds it finds the block. The load keeps the line shared among scans.
-        if !self.are_built.load(Ordering::Relaxed) {
-            self.are_built.store(true, Ordering::Release);
-        }
-    }
 }
 
 impl Database {
-    /// Whether `bytes` more of blocks may stay in memory without being written to the device.
+    /// Returns whether `bytes` more of blocks may stay in memory without being written to the device.
     pub(crate) fn has_ample_room(&self, bytes: usize) -> bool {
         let is_bounded = self.block_memory().is_some() && self.log().is_some();
         let free = self.arena.limit_bytes() / AMPLE_PART;
         !is_bounded && self.arena.room() >= bytes.saturating_add(free)
     }
 
-    /// Whether a block may be built: it is kept in memory, or written to the device.
+    /// Returns whether a block may be built: it is kept in memory, or written to the device.
     pub(crate) fn may_build_blocks(&self) -> bool {
         self.log().is_some() || self.has_ample_room(0)
     }
 
-    /// Whether a column of `bytes` bytes, which is on the device, is kept in memory as well.
+    /// Returns whether a column of `bytes` bytes, which is on the device, is kept in memory as well.
     pub(crate) fn may_keep_column(&self, bytes: usize) -> bool {
         let may_keep = self.has_ample_room(bytes)
             || self.is_within_share(bytes)
@@ -115,7 +106,7 @@ impl Database {
         may_keep
     }
 
-    /// Whether blocks have at most their share with `bytes` more.
+    /// Returns whether blocks have at most their share with `bytes` more.
     fn is_within_share(&self, bytes: usize) -> bool {
         let kept = self.block_room.bytes.kept();
         let share = match (self.block_memory(), self.cold()) {
@@ -134,49 +125,39 @@ impl Database {
 }
 
 impl Session {
-    /// Lets some columns leave memory if it is short, or others wait for their places: a part of the housekeeping.
+    /// Lets some columns leave memory if it is short, or others wait for their places, and gives up blocks on the
+    /// device if the log needs their room: a part of the housekeeping.
     pub(crate) fn look_after_blocks(&self) {
         let (database, arena) = (&self.database, &self.database.arena);
         let room = &database.block_room;
-        // Relaxed, here and below: a look that comes too early is followed by another.
-        let is_wished = room.is_wished.load(Ordering::Relaxed);
-        if room.bytes.kept() == 0 && !room.are_built.load(Ordering::Relaxed) {
-            return;
-        }
-        let is_short = arena.room() < arena.limit_bytes() / SHORT_PART;
-        let must_leave = is_short && !database.is_within_share(0);
-        if !must_leave && !is_wished {
+        if room.bytes.all() == 0 {
             return;
         }
         // Another session looks.
         let Ok(mut round) = room.round.try_lock() else {
             return;
         };
+        let is_short = arena.room() < arena.limit_bytes() / SHORT_PART;
+        let must_leave = is_short && !database.is_within_share(0);
         let mode = match round.mode {
-            Some(mode) => mode,
-            None => {
-                let now = self.clock().now();
-                let mode = match must_leave {
-                    true => Relieved::All,
-                    false if now.abs_diff(round.aged) >= AGING => Relieved::Unused,
-                    false => return,
-                };
-                if mode == Relieved::Unused {
-                    room.is_wished.store(false, Ordering::Relaxed);
-                    round.aged = now;
-                }
-                // Acquire: pairs with the Release of the builder.
-                room.are_built.swap(false, Ordering::Acquire);
-                round.mode = Some(mode);
-                round.hand = (0, ChunkId(0));
-                mode
-            }
+            Some(Relieved::Written) => Relieved::Written,
+            // A round for want of memory ends with the want, and any other gives way to it.
+            Some(Relieved::Unused) if !must_leave => Relieved::Unused,
+            Some(Relieved::All) if must_leave => Relieved::All,
+            _ => match self.begin_round(&mut round, must_leave) {
+                Some(mode) => mode,
+                None => return,
+            },
         };
         let (number, chunk) = round.hand;
         // Whatever their stage: old readers of a storage in its grave find all records in their slots.
         let tables = database.catalog.storages_from(number, TABLES_PER_LOOK);
         let Some(last) = tables.last().map(|table| table.number()) else {
             round.mode = None;
+            if mode == Relieved::Written {
+                // The file goes with the last reader of its blocks.
+                *room.file.lock().unwrap_or_else(|e| e.into_inner()) = None;
+            }
             return;
         };
         round.hand = (last + 1, ChunkId(0));
@@ -189,7 +170,9 @@ impl Session {
                 .chunks
                 .each_block(from, CHUNKS_PER_LOOK, |chunk, block| {
                     match (block.place(), mode) {
-                        (None, Relieved::All) => chunk.release(&self.memory),
+                        (None, Relieved::All) | (Some(_), Relieved::Written) => {
+                            chunk.release(&self.memory);
+                        }
                         _ => block.relieve(mode),
                     }
                 });
@@ -198,5 +181,26 @@ impl Session {
                 None => (table.number() + 1, ChunkId(0)),
             };
         }
+    }
+
+    /// Begins a round of looks, if there is a reason for one. Returns its mode.
+    fn begin_round(&self, round: &mut Round, must_leave: bool) -> Option<Relieved> {
+        let (database, now) = (&self.database, self.clock().now());
+        let room = &database.block_room;
+        round.mode = None;
+        if must_leave {
+            round.mode = Some(Relieved::All);
+        } else if now.abs_diff(round.aged) >= AGING {
+            round.aged = now;
+            let has_file = room.file.lock().is_ok_and(|file| file.is_some());
+            if has_file && database.check_room_beside_log(0).is_err() {
+                round.mode = Some(Relieved::Written);
+            // Relaxed: a look that comes too early is followed by another.
+            } else if room.is_wished.swap(false, Ordering::Relaxed) {
+                round.mode = Some(Relieved::Unused);
+            }
+        }
+        round.hand = (0, ChunkId(0));
+        round.mode
     }
 }

@@ -28,6 +28,9 @@ const GROUP_KEYS: usize = 64;
 /// gate lets in.
 const LATER_KEYS: usize = 512;
 
+/// Bytes of these records from which on they are read.
+const LATER_BYTES: u64 = 4 << 20;
+
 impl Transaction {
     /// Reads the records under `keys`, in no particular order: `read` is given the position of each
     /// record that is found, and its value while the value stays in place. Returns the number of
@@ -99,7 +102,8 @@ impl Transaction {
                 choice.note(began.elapsed(), left - keys.len());
             }
             let is_end = keys.len() == 0;
-            if later.len() >= LATER_KEYS || is_end && !later.is_empty() {
+            let is_full = later.len() >= LATER_KEYS || bytes_about(&later) >= LATER_BYTES;
+            if is_full || is_end && !later.is_empty() {
                 let later = std::mem::take(&mut later);
                 found += Nested::new(statement.read_later(table, later, &mut read)).await?;
             } else if suspends {
@@ -189,6 +193,15 @@ impl Statement<'_> {
         }
         Ok(found)
     }
+}
+
+/// Returns the approximate bytes of the records that are cold.
+fn bytes_about<K>(later: &[Later<'_, K>]) -> u64 {
+    let bytes = later.iter().map(|one| match one.slot.head() {
+        Head::Cold(address) => address.bytes_about(),
+        _ => 0,
+    });
+    bytes.sum()
 }
 
 /// Key whose record is not in memory, or was just being promoted or demoted.

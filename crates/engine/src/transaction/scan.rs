@@ -60,11 +60,11 @@ impl Transaction {
     }
 
     /// Reads cold records of some ranges together, for a caller that scans these ranges one after the other: their
-    /// reads overlap. Records beyond [`THAWED_MAX`], and those of a transaction whose reads are certified, are left to
-    /// the scans.
+    /// reads overlap. Records behind the first [`VISITED_MAX`], or more than [`THAWED_MAX`] cold ones, are left to the
+    /// scans, and so are those of a transaction whose reads are certified, and of ranges with a damaged record.
     ///
     /// # Errors
-    /// As those of [`Transaction::scan`].
+    /// As those of [`Transaction::scan`], but for [`Error::ColdRecord`].
     ///
     /// # Suspension
     /// Memory and device waits. Dropping the future is harmless.
@@ -73,6 +73,8 @@ impl Transaction {
         table: &Table,
         ranges: impl Iterator<Item = (Bound<&'r [u8]>, Bound<&'r [u8]>)>,
     ) -> Result<Thawed, Error> {
+        // The files of cold records stay as long as the snapshot by which they were found.
+        let _snapshot = self.statement_snapshot()?;
         let (mut cold, mut thawed) = (Cold::default(), Thawed::default());
         let is_certified = self.context.dependencies.is_for_certification();
         for range in ranges {
@@ -87,7 +89,11 @@ impl Transaction {
         }
         if !cold.addresses.is_empty() {
             let records = self.session.fetch_all(&cold.addresses, self.priority());
-            thawed.records = self.fetched(records.await)?;
+            thawed.records = match records.await {
+                // A scan that comes to the record fails.
+                Err(Error::ColdRecord { .. }) => Vec::new(),
+                records => self.fetched(records)?,
+            };
             self.check_open()?;
         }
         Ok(thawed)
@@ -183,8 +189,11 @@ impl<F: FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>> Visit for F {
 /// Maximum number of cold records that are read together for ranges.
 const THAWED_MAX: usize = 1 << 10;
 
-/// Bytes of cold records with which no others are read together.
+/// Bytes of transfers, without what lies between records, with which no others are read together.
 const THAWED_BYTES_MAX: u64 = 4 << 20;
+
+/// Number of records, cold or not, behind which no cold ones are looked for.
+const VISITED_MAX: usize = 4 << 10;
 
 /// Cold records of some ranges ([`Transaction::thaw_ranges`]).
 #[derive(Default)]
@@ -197,6 +206,11 @@ impl Thawed {
     /// Returns the number of ranges whose cold records were looked for; those of the last one may not be complete.
     pub fn ranges(&self) -> usize {
         self.ranges
+    }
+
+    /// Returns whether there were no cold records.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
     }
 }
 
@@ -214,11 +228,14 @@ impl std::fmt::Debug for Thawed {
 struct Cold {
     addresses: Vec<ColdAddress>,
     bytes: u64,
+    visited: usize,
 }
 
 impl Cold {
     fn is_full(&self) -> bool {
-        self.addresses.len() >= THAWED_MAX || self.bytes >= THAWED_BYTES_MAX
+        self.addresses.len() >= THAWED_MAX
+            || self.bytes >= THAWED_BYTES_MAX
+            || self.visited >= VISITED_MAX
     }
 
     fn flow(&self) -> ControlFlow<()> {
@@ -231,12 +248,14 @@ impl Cold {
 
 impl Visit for &mut Cold {
     fn visit(&mut self, _: &[u8], _: Rid, _: &[u8]) -> ControlFlow<()> {
+        self.visited += 1;
         self.flow()
     }
 
     fn visit_cold(&mut self, _: &[u8], address: ColdAddress) -> Option<ControlFlow<()>> {
         self.addresses.push(address);
-        self.bytes += address.bytes_about();
+        self.bytes += address.extent().bytes as u64;
+        self.visited += 1;
         Some(self.flow())
     }
 }

@@ -45,7 +45,7 @@ use self::ahead::ReadAhead;
 use super::{Isolation, Statement, Transaction, visibility::Look};
 use crate::{
     cold::{ColdAddress, Fetched},
-    columns::{BlockColumns, ChunkId, MarkWords, POSITIONS, RecordFields, Unread},
+    columns::{BlockColumns, ChunkId, MarkWords, NotLoaded, POSITIONS, RecordFields},
     error::Error,
     indirection::{Head, Rid},
     table::Table,
@@ -62,7 +62,8 @@ const CHUNKS_PER_PIN: usize = 16;
 /// Maximum number of slots whose cold records are read together.
 const COLD_SLOTS_MAX: usize = 1 << 10;
 
-/// Bytes of cold records with which no others are read together.
+/// Bytes of cold records with which no others are read together. Records that lie by themselves take buffers of some
+/// kilobytes besides.
 const COLD_BYTES_MAX: u64 = 1 << 20;
 
 /// Position of a scan without order.
@@ -112,7 +113,7 @@ impl BlockScan {
     }
 }
 
-/// What a scan wants of blocks.
+/// Wishes of a scan for blocks.
 pub struct Wanted<'w> {
     /// Columns that are read, in ascending order. Blocks need not have all of them.
     pub columns: &'w [usize],
@@ -236,13 +237,19 @@ impl Unordered<'_> {
                             scan.marks = Some(marks);
                         }
                         // The block is a copy of records that are there.
-                        Some(Err(Unread::Damaged)) => {
+                        Some(Err(NotLoaded::Damaged)) => {
                             counters.update(|stats| stats.blocks_damaged += 1);
-                            if let Some(chunk) = table.chunks.chunk(id) {
+                            if let Some(place) = block.place() {
+                                place.note_damage();
+                            }
+                            // The chunk may have another block by now.
+                            if let Some(chunk) = table.chunks.chunk(id)
+                                && chunk.block().is_some_and(|now| Arc::ptr_eq(&now, &block))
+                            {
                                 chunk.release(&transaction.session.memory);
                             }
                         }
-                        Some(Err(Unread::Exhausted)) => {}
+                        Some(Err(NotLoaded::Exhausted)) => {}
                     }
                 }
             }

@@ -196,7 +196,10 @@ fn cold_records_of_many_ranges_are_read_together() {
             assert!(!is_thawed || transaction.cold_stops() == 0, "range {at}");
         }
         let stops = transaction.cold_stops();
-        assert!(stops >= 9, "{stops} stops in the ranges that nobody has thawed");
+        assert!(
+            stops >= 9,
+            "{stops} stops in the ranges that were not thawed"
+        );
         transaction.rollback();
     });
 }

@@ -14,8 +14,8 @@ use std::rc::Rc;
 use interleave::Turn;
 use types::{Allowance, Memory};
 
-/// Divisor of a statement's share for the part that operators leave free when they can put rows by: for batches, and for
-/// operators that cannot.
+/// Divisor of a statement's share for the part that operators leave free when they can put rows by: for batches, and
+/// for operators that cannot.
 const LEFT_FREE_PART: usize = 4;
 
 /// Divisor of a statement's share for what an operator keeps in any case before it puts rows by: runs and partitions
@@ -41,7 +41,8 @@ impl Budget {
         }
     }
 
-    /// Sets the most bytes that an operator keeps if it can put rows by on the device; `None` for what the share allows.
+    /// Sets the most bytes that an operator keeps if it can put rows by on the device; `None` for what the share
+    /// allows.
     pub fn with_operator_bytes(self, operator_bytes: Option<usize>) -> Self {
         Self {
             operator_bytes,

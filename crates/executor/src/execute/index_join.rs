@@ -211,7 +211,6 @@ impl<'p> IndexJoinOperator<'p> {
         let mut reader = Reader::new(&self.join.scan, context, &self.scratch)?;
         let stops = context.reads.cold_stops();
         for at in outer.clone() {
-            self.meets_cold |= context.reads.cold_stops() > stops;
             if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
                 return Ok(at);
             }
@@ -231,12 +230,14 @@ impl<'p> IndexJoinOperator<'p> {
                 .piece(&mut rest, index, at, context, &mut reader, candidates)
                 .await?
             {
+                self.meets_cold |= context.reads.cold_stops() > stops;
                 if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
                     self.goes_on = Some(rest);
                     return Ok(at + 1);
                 }
                 context.end_turn().await;
             }
+            self.meets_cold |= context.reads.cold_stops() > stops;
             self.found.settle(context.memory())?;
         }
         Ok(outer.end)
@@ -256,9 +257,14 @@ impl<'p> IndexJoinOperator<'p> {
         {
             let mut evaluator = context.evaluator(&self.scratch);
             for at in outer.clone().take(THAWED_ROWS) {
-                if let Some(keys) = key::keys(range, &mut evaluator, self.outer.batch.row(at))? {
-                    all.push(keys);
-                    places.push(at);
+                match key::keys(range, &mut evaluator, self.outer.batch.row(at)) {
+                    Ok(Some(keys)) => {
+                        all.push(keys);
+                        places.push(at);
+                    }
+                    Ok(None) => {}
+                    // The row may never be reached.
+                    Err(_) => break,
                 }
             }
         }
@@ -275,6 +281,7 @@ impl<'p> IndexJoinOperator<'p> {
             Some(next) => *next,
             None => outer.end.min(outer.start + THAWED_ROWS),
         };
+        self.meets_cold = !thawed.is_empty();
         self.thawed = (thawed, until);
         Ok(())
     }

@@ -193,9 +193,14 @@ impl Bed {
 
     /// Makes a database of `bytes` of memory on a disk, with a tier for records that leave memory.
     pub(crate) fn on(disk: &SimulatedDisk, bytes: usize) -> Bed {
+        Bed::configured(disk, DatabaseConfig::with_memory(bytes))
+    }
+
+    /// Makes a database on a disk, with a tier for records that leave memory.
+    pub(crate) fn configured(disk: &SimulatedDisk, config: DatabaseConfig) -> Bed {
         let config = DatabaseConfig {
             cold_tier: Some(ColdConfig::default()),
-            ..DatabaseConfig::with_memory(bytes)
+            ..config
         };
         let log = LogConfig {
             segment_bytes: 4 << 20,

@@ -54,9 +54,9 @@ pub struct StorageOptions {
     /// that have left memory stay in use when the database is opened without this option. Default:
     /// yes.
     pub cold_tier: bool,
-    /// Bytes that blocks of columns, by which tables are scanned, keep in memory; others are read from the device by each
-    /// scan. Default `None`: as many as there is ample room for, and, with [`StorageOptions::cold_tier`], at least a
-    /// quarter of [`crate::Options::memory_bytes_max`].
+    /// Bytes that blocks of columns, by which tables are scanned, keep in memory; others are read from the device by
+    /// each scan. Default `None`: as many as there is ample room for, and, with [`StorageOptions::cold_tier`], at least
+    /// a quarter of [`crate::Options::memory_bytes_max`].
     pub block_memory_bytes: Option<usize>,
     /// Most bytes that are read and written per second to make files smaller of which little is
     /// still of use, at least 1 MiB. Default 128 MiB.

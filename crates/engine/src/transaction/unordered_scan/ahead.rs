@@ -16,7 +16,7 @@ use interleave::{Wait, noting};
 
 use super::Wanted;
 use crate::{
-    columns::{BlockColumns, Charged, ChunkId, FrozenBlock, Loading, Unread},
+    columns::{BlockColumns, Charged, ChunkId, FrozenBlock, Loading, NotLoaded},
     session::Session,
     table::Table,
     transaction::Transaction,
@@ -74,13 +74,14 @@ impl ReadAhead {
         table: &Table,
         chunks: Range<u64>,
         wanted: &Wanted<'_>,
-    ) -> Result<(), Unread> {
+    ) -> Result<(), NotLoaded> {
         for (_, load) in &mut self.loads {
             if !load.begin(session)? {
                 return Ok(());
             }
         }
-        let blocks_max = self.depth.min(wanted.ahead_max).min(BLOCKS_MAX);
+        // The block that the scan has come to is one of them.
+        let blocks_max = 1 + self.depth.min(wanted.ahead_max).min(BLOCKS_MAX);
         self.next = self.next.max(chunks.start);
         for id in (self.next..chunks.end).take(LOOKS_MAX as usize) {
             if self.loads.len() >= blocks_max || self.bytes >= BYTES_MAX {
@@ -90,7 +91,7 @@ impl ReadAhead {
             let Some(block) = table.chunks.chunk(ChunkId(id)).and_then(|c| c.block()) else {
                 continue;
             };
-            let missing = block.missing(wanted.columns);
+            let missing = BlockColumns::take(&block, wanted.columns).missing(wanted.columns);
             if missing.is_empty() || !(wanted.may_have)(block.directory()) {
                 continue;
             }
@@ -123,7 +124,7 @@ impl ReadAhead {
     /// Returns the wanted columns of a block, the first of these chunks, and reads ahead for the others.
     ///
     /// # Errors
-    /// [`Unread`].
+    /// [`NotLoaded`].
     ///
     /// # Suspension
     /// A device wait.
@@ -134,7 +135,7 @@ impl ReadAhead {
         block: &Arc<Charged<FrozenBlock>>,
         chunks: Range<u64>,
         wanted: &Wanted<'_>,
-    ) -> Result<BlockColumns, Unread> {
+    ) -> Result<BlockColumns, NotLoaded> {
         let (session, id) = (transaction.session(), ChunkId(chunks.start));
         if wanted.ahead_max > 0 {
             // Without memory for it, nothing is read ahead.
@@ -169,6 +170,6 @@ impl ReadAhead {
                 self.depth = (2 * self.depth).min(BLOCKS_MAX);
             }
         }
-        Err(Unread::Exhausted)
+        Err(NotLoaded::Exhausted)
     }
 }

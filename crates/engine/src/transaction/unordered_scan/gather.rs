@@ -22,8 +22,8 @@ use super::{BlockScan, CHUNK, Unordered, cold_in, fetch_chunk};
 use crate::{
     cold::{ColdAddress, Fetched},
     columns::{
-        Building, Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields, Unread,
-        Unsplit, keep,
+        Building, Charged, ChunkId, FrozenBlock, MarkWords, NotLoaded, POSITIONS, RecordFields,
+        Unsplit,
     },
     error::Error,
     indirection::{Head, Rid},
@@ -212,20 +212,20 @@ impl Unordered<'_> {
 /// Makes a block the current one of its chunk.
 ///
 /// # Errors
-/// [`Unread`] if there is no room for it, in memory and on the device.
+/// [`NotLoaded`] if there is no room for it, in memory and on the device.
 async fn publish(
     session: &Session,
     block: &Block,
     newest: Timestamp,
     building: Building<'_, FrozenBlock>,
-) -> Result<(), Unread> {
+) -> Result<(), NotLoaded> {
     let database = &session.database;
     let stays = database.has_ample_room(block.bytes().len());
     let place = match stays {
         true => None,
         false => {
             let written = session.write_columns(block.bytes()).await;
-            Some(written.map_err(|_| Unread::Exhausted)?)
+            Some(written.map_err(|_| NotLoaded::Exhausted)?)
         }
     };
     let is_written = place.is_some();
@@ -234,14 +234,16 @@ async fn publish(
     let frozen = FrozenBlock::new(directory, newest, place, &database.block_room);
     for column in 0..block.columns() {
         let place = frozen.directory().place(column);
-        let segment = frozen.segment(column, &block.bytes()[place.clone()], &database.arena)?;
-        match stays || place.is_empty() {
-            true => frozen.keep(column, &segment),
-            false => keep(session, &frozen, column, &segment),
+        if stays || place.is_empty() || database.may_keep_column(place.len()) {
+            match frozen.segment(column, &block.bytes()[place], &database.arena) {
+                Ok(segment) => frozen.keep(column, &segment),
+                // The device has the column.
+                Err(_) if is_written => {}
+                Err(error) => return Err(error),
+            }
         }
     }
     building.publish(frozen, bytes)?;
-    database.block_room.note_kept();
     session.counters.update(|stats| {
         stats.blocks_built += 1;
         stats.blocks_written += u64::from(is_written);

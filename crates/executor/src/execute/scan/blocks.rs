@@ -75,7 +75,8 @@ impl RecordFields for StoredRows<'_> {
     }
 }
 
-/// Returns whether a block may have rows for which a scan's tests hold, with these limits, by the bounds of its columns.
+/// Returns whether a block may have rows for which a scan's tests hold, with these limits, by the bounds of its
+/// columns.
 pub(super) fn may_have(directory: &Directory, scan: &Scan, limits: &[Option<i64>]) -> bool {
     scan.tests.iter().zip(limits).all(|(test, limit)| {
         let Some(limit) = *limit else { return false };
