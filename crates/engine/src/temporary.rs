@@ -23,8 +23,9 @@ use io::{Action, Buffer, Directory, File, OpenMode, Port, Priority, Transfer};
 
 use crate::{database::Database, log::segments::write_whole, reading::Reading, session::Session};
 
-/// Beginning of the names of temporary files. The process and a number in it follow, so that an owner that outlives the
-/// lock on its directory hardly removes the name of another owner's file, which would go on without its name.
+/// Beginning of the names of temporary files. Their content, the process and a number in it follow, so that an owner
+/// that outlives the lock on its directory hardly removes the name of another owner's file, which would go on without
+/// its name.
 const PREFIX: &str = "temporary-";
 
 /// Number of the process's next temporary file, in whatever directory.
@@ -76,16 +77,16 @@ impl Drop for TemporaryFile {
 }
 
 impl Session {
-    /// Makes an empty temporary file. Blocks the thread for a moment.
+    /// Makes an empty temporary file, whose name says what is in it. Blocks the thread for a moment.
     ///
     /// # Errors
     /// `Unsupported` for a database in memory; otherwise the directory's error.
-    pub fn temporary_file(&self) -> std::io::Result<TemporaryFile> {
+    pub fn temporary_file(&self, content: &str) -> std::io::Result<TemporaryFile> {
         let storage = self.database.storage().ok_or_else(no_device)?;
         let directory = storage.directory().clone();
         // Relaxed: the number alone matters.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let name = format!("{PREFIX}{content}-{}-{number}", std::process::id());
         let file = directory.open(&name, OpenMode::Create, true)?;
         Ok(TemporaryFile {
             directory,

@@ -28,8 +28,8 @@ fn a_temporary_file_keeps_what_was_written_and_goes_with_its_owner() {
     let directory = disk.directory();
     let mut durable = open(directory.clone()).expect("opens");
     durable.run(async |session: Rc<Session>| {
-        let file = session.temporary_file().expect("makes a file");
-        let other = session.temporary_file().expect("makes another");
+        let file = session.temporary_file("rows").expect("makes a file");
+        let other = session.temporary_file("rows").expect("makes another");
         for (to, byte) in [(&file, 1), (&other, 2), (&file, 3)] {
             let at = (usize::from(byte) * BLOCK_BYTES) as u64;
             let write = session.begin_write_temporary(to, at, filled(byte, 2));
@@ -63,7 +63,7 @@ fn transfers_overlap_and_are_repeated() {
     });
     durable.run(async |session: Rc<Session>| {
         assert!(session.has_temporary_files());
-        let file = session.temporary_file().expect("makes a file");
+        let file = session.temporary_file("rows").expect("makes a file");
         let at = |number: u8| u64::from(number) * 3 * BLOCK_BYTES as u64;
         let mut writes = Vec::new();
         for number in 0..20 {
@@ -91,12 +91,12 @@ fn the_next_opening_removes_what_a_killed_process_left() {
     let disk = SimulatedDisk::new(8, Faults::default());
     let directory = disk.directory();
     drop(open(directory.clone()).expect("opens"));
-    let left = directory.open("temporary-1-0", OpenMode::Create, true);
+    let left = directory.open("temporary-rows-1-0", OpenMode::Create, true);
     left.expect("makes a file");
     let mut durable = open(directory.clone()).expect("opens again");
     assert_eq!(names(&directory), Vec::<String>::new());
     durable.run(async |session: Rc<Session>| {
-        session.temporary_file().expect("makes a file");
+        session.temporary_file("rows").expect("makes a file");
     });
 }
 
@@ -105,6 +105,8 @@ fn a_database_in_memory_has_none() {
     let database = Database::new(DatabaseConfig::with_memory(8 << 20)).expect("opens");
     let session = Session::new(&database).expect("a session");
     assert!(!session.has_temporary_files());
-    let error = session.temporary_file().expect_err("there is no directory");
+    let error = session
+        .temporary_file("rows")
+        .expect_err("there is no directory");
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
 }

@@ -51,7 +51,7 @@ impl SpillFile {
     /// 53100 or 58030 if the device fails, or if the database has none.
     pub fn new(session: &Rc<Session>, piece_bytes: usize) -> Result<Rc<Self>> {
         Ok(Rc::new(Self {
-            file: session.temporary_file().map_err(failed)?,
+            file: session.temporary_file("rows").map_err(failed)?,
             session: session.clone(),
             piece_bytes,
             pieces: Cell::new(0),

@@ -52,7 +52,7 @@ impl Device {
     fn files(&self) -> Vec<String> {
         let names = self.disk.directory().list().unwrap().into_iter();
         names
-            .filter(|name| name.starts_with("temporary-"))
+            .filter(|name| name.starts_with("temporary-rows-"))
             .collect()
     }
 

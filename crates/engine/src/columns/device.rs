@@ -145,7 +145,7 @@ impl BlockRoom {
             Some(file) => Ok(file.clone()),
             None => {
                 let made = Arc::new(BlockFile {
-                    file: session.temporary_file()?,
+                    file: session.temporary_file("blocks")?,
                     extents: Mutex::default(),
                 });
                 *file = Some(made.clone());
