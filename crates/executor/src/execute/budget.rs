@@ -65,11 +65,12 @@ impl Budget {
         left.min(self.operator_bytes())
     }
 
-    /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes`.
-    pub(super) fn is_short(&self, bytes: usize) -> bool {
+    /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes` and may need `more` before
+    /// it asks again.
+    pub(super) fn is_short(&self, bytes: usize, more: usize) -> bool {
         let share = self.memory.share();
-        let is_nearly_used = self.memory.used() > share - share / LEFT_FREE_PART;
-        bytes > self.operator_bytes() || (is_nearly_used && bytes > share / KEPT_PART)
+        let is_nearly_used = self.memory.used() + more > share - share / LEFT_FREE_PART;
+        bytes + more > self.operator_bytes() || (is_nearly_used && bytes > share / KEPT_PART)
     }
 
     /// Returns the execution's turn, in which operators count their work.
