@@ -58,8 +58,8 @@ impl IntegerKeys {
         places_for(keys) * size_of::<(i64, u32)>()
     }
 
-    /// Makes room for `more` further keys, charged to `memory`: a large table grows step by step, as work of `turn`, and
-    /// other tasks have turns in between.
+    /// Makes room for `more` further keys, charged to `memory`: a large table grows step by step, as work of `turn`,
+    /// and other tasks have turns in between.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
@@ -114,6 +114,14 @@ impl IntegerKeys {
         self.places[place] = (key, number + 1);
         self.taken += 1;
         Ok(number)
+    }
+
+    /// Returns the number of a key, or of NULL, if it has one. There is [room](Self::make_room) for one key at least.
+    pub fn find(&self, key: Option<i64>) -> Option<u32> {
+        match key {
+            Some(key) => self.get(key),
+            None => self.null,
+        }
     }
 
     /// Returns the number of a key, if it has one. There is [room](Self::with_room) for one key at least.

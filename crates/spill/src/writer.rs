@@ -65,7 +65,8 @@ impl RunWriter {
     /// Adds a row to the run that is being written, as work of `turn`.
     ///
     /// # Errors
-    /// 53200 if the statement may not hold the bytes of the row; 54000 for a row of 4 GB; 53100 and 58030 of the device.
+    /// 53200 if the statement may not hold the bytes of the row; 54000 for a row of 4 GB; 53100 and 58030 of the
+    /// device.
     ///
     /// # Suspension
     /// A device wait if the buffer is full and the other one is still being written; turns of other tasks.

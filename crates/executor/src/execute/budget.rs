@@ -14,8 +14,8 @@ use std::rc::Rc;
 use interleave::Turn;
 use types::{Allowance, Memory};
 
-/// Divisor of a statement's share for the part that operators leave free when they can put rows by: for batches, and for
-/// operators that cannot.
+/// Divisor of a statement's share for the part that operators leave free when they can put rows by: for batches, and
+/// for operators that cannot.
 const LEFT_FREE_PART: usize = 4;
 
 /// Divisor of a statement's share for what an operator keeps in any case before it puts rows by: runs and partitions
@@ -41,7 +41,8 @@ impl Budget {
         }
     }
 
-    /// Sets the most bytes that an operator keeps if it can put rows by on the device; `None` for what the share allows.
+    /// Sets the most bytes that an operator keeps if it can put rows by on the device; `None` for what the share
+    /// allows.
     pub fn with_operator_bytes(self, operator_bytes: Option<usize>) -> Self {
         Self {
             operator_bytes,
@@ -64,11 +65,17 @@ impl Budget {
         left.min(self.operator_bytes())
     }
 
-    /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes`.
-    pub(super) fn is_short(&self, bytes: usize) -> bool {
+    /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes` and may need `more` before
+    /// it asks again.
+    pub(super) fn is_short(&self, bytes: usize, more: usize) -> bool {
         let share = self.memory.share();
-        let is_nearly_used = self.memory.used() > share - share / LEFT_FREE_PART;
-        bytes > self.operator_bytes() || (is_nearly_used && bytes > share / KEPT_PART)
+        let is_nearly_used = self.memory.used() + more > share - share / LEFT_FREE_PART;
+        bytes + more > self.operator_bytes() || (is_nearly_used && self.is_much(bytes))
+    }
+
+    /// Returns whether an operator that keeps `bytes` is among those that have to put rows by when memory is short.
+    pub(super) fn is_much(&self, bytes: usize) -> bool {
+        bytes > self.memory.share() / KEPT_PART
     }
 
     /// Returns the execution's turn, in which operators count their work.

@@ -1,7 +1,7 @@
 //! Sorting; if a limit is known, only that many rows are kept.
 //!
-//! [`SortOperator`] sorts all rows of its input at once by a [`Sorter`]; `incremental_sort.rs` sorts some at a time. Rows
-//! for which there is no memory are put by on the device in sorted runs, which are merged in the end
+//! [`SortOperator`] sorts all rows of its input at once by a [`Sorter`]; `incremental_sort.rs` sorts some at a time.
+//! Rows for which there is no memory are put by on the device in sorted runs, which are merged in the end
 //! (`sort/external.rs`).
 
 mod external;
@@ -54,8 +54,8 @@ enum Short {
     Refused,
 }
 
-/// Rows for each that a limit wants, from which on the others are forgotten rather than put by: there is memory for both
-/// for a moment.
+/// Rows for each that a limit wants, from which on the others are forgotten rather than put by: there is memory for
+/// both for a moment.
 const FEW_OF: usize = 8;
 
 /// Rows that are read, put in order, and then given.
@@ -167,8 +167,8 @@ impl<'p> Sorter<'p> {
     /// says come before, and those are given next, whether the row is of the last one's group or of a later one.
     ///
     /// # Errors
-    /// Errors of the input and of the keys; 53200 if the statement may not hold as much and there is no device; errors of
-    /// the device.
+    /// Errors of the input and of the keys; 53200 if the statement may not hold as much and there is no device; errors
+    /// of the device.
     pub(super) async fn read(
         &mut self,
         input: &mut Input<'_>,

@@ -4,11 +4,14 @@ use functions::{Aggregate as Definition, Context, State};
 use interleave::Gradual;
 use types::{Charge, Result, SqlError, SqlState, Value};
 
-use super::super::{
-    ExecutionContext,
-    distinct::Seen,
-    merge_sort::{Order, bytes_of},
-    sort::compare_keys,
+use super::{
+    super::{
+        ExecutionContext,
+        distinct::Seen,
+        merge_sort::{Order, bytes_of},
+        sort::compare_keys,
+    },
+    groups::NONE,
 };
 use batch::Rows;
 use planner::plan::AggregateCall;
@@ -18,7 +21,7 @@ pub(super) struct Call<'p> {
     pub(super) plan: &'p AggregateCall,
     pub(super) definition: &'static Definition,
     /// Whether the state of a group grows with the group's rows.
-    grows: bool,
+    pub(super) grows: bool,
 }
 
 /// States by the numbers of the groups.
@@ -224,6 +227,19 @@ impl States {
         }
     }
 
+    /// Returns the bytes that the list of states grows by when `groups` are added.
+    pub(super) fn growth_bytes(&self, groups: usize) -> usize {
+        let capacity = match self {
+            Self::Running(states) => states.capacity(),
+            Self::Distinct(states) => states.capacity(),
+            Self::Ordered(states) => states.capacity(),
+        };
+        match self.len() + groups > capacity {
+            true => self.list_bytes(),
+            false => 0,
+        }
+    }
+
     /// Makes room for the values of some rows, which states that leave out equal values keep: see [`Seen::make_room`].
     ///
     /// # Errors
@@ -234,7 +250,7 @@ impl States {
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
         if let Self::Distinct(states) = self {
-            for group in groups {
+            for group in groups.iter().filter(|group| **group != NONE) {
                 let (_, seen) = &mut states[*group as usize];
                 seen.make_room(groups.len(), context).await?;
             }

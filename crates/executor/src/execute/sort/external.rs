@@ -61,7 +61,7 @@ impl External {
             let buffers = RunWriter::memory_bytes(piece_bytes);
             self.buffers.set(memory, buffers)?;
         }
-        Ok(budget.is_short(rows.bytes() + self.order.bytes()))
+        Ok(budget.is_short(rows.bytes() + self.order.bytes(), 0))
     }
 
     /// Takes the charge of the memory to put rows in order.
