@@ -38,7 +38,7 @@ mod writer;
 pub use self::{
     file::{Run, SpillFile},
     merge::{Merge, SortedRuns},
-    partitions::{LEVELS_MAX, Partitions},
+    partitions::{LEVELS_MAX, PartitionedFile, Partitions},
     reader::RunReader,
     writer::RunWriter,
 };

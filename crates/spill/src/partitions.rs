@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use engine::Session;
 use interleave::Turn;
 use io::BLOCK_BYTES;
 use types::{Charge, Memory, Result, Value};
@@ -59,6 +60,66 @@ fn mixed(hash: u64, level: u32) -> u64 {
     mixed ^ (mixed >> 33)
 }
 
+/// The file of an operator that partitions its rows once they have no room, and memory for the first partitions.
+#[derive(Debug, Default)]
+pub struct PartitionedFile {
+    room: Charge,
+    file: Option<Rc<SpillFile>>,
+}
+
+impl PartitionedFile {
+    /// Returns whether there is a file: rows were put by.
+    pub fn is_used(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Returns the most bytes that the file has had on the device.
+    pub fn bytes(&self) -> u64 {
+        self.file.as_ref().map_or(0, |file| file.bytes())
+    }
+
+    /// Holds memory for the partitions of an operator that may keep `operator_bytes`.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold it.
+    pub fn hold_room(&mut self, memory: &Rc<Memory>, operator_bytes: usize) -> Result<()> {
+        let bytes = Partitions::memory_bytes(operator_bytes);
+        self.room.set(memory, bytes)
+    }
+
+    /// Gives the memory for partitions back.
+    pub fn release_room(&mut self) {
+        self.room.lower(0);
+    }
+
+    /// Makes empty partitions of rows that were partitioned `level` times already, for an operator that may keep
+    /// `operator_bytes`; makes the file before the first.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold the writers' memory; 53100 or 58030 of the device.
+    pub fn partitions(
+        &mut self,
+        session: &Rc<Session>,
+        level: u32,
+        operator_bytes: usize,
+        memory: &Rc<Memory>,
+    ) -> Result<Partitions> {
+        let sizes = Sizes::of(operator_bytes);
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => SpillFile::new(session, sizes.piece_bytes)?,
+        };
+        let file = self.file.insert(file);
+        self.room.lower(0);
+        let writers =
+            (0..sizes.partitions).map(|_| RunWriter::new(file, memory, Charge::default()));
+        Ok(Partitions {
+            writers: writers.collect::<Result<_>>()?,
+            level,
+        })
+    }
+}
+
 /// Partitions that are being written.
 #[derive(Debug)]
 pub struct Partitions {
@@ -68,36 +129,10 @@ pub struct Partitions {
 }
 
 impl Partitions {
-    /// Returns the size of pieces of a file for partitions of an operator that may keep `operator_bytes` in memory.
-    pub fn piece_bytes_for(operator_bytes: usize) -> usize {
-        Sizes::of(operator_bytes).piece_bytes
-    }
-
-    /// Returns the bytes of memory of the writers for such an operator.
-    pub fn memory_bytes(operator_bytes: usize) -> usize {
+    /// Returns the bytes of memory of the writers for an operator that may keep `operator_bytes`.
+    fn memory_bytes(operator_bytes: usize) -> usize {
         let sizes = Sizes::of(operator_bytes);
         sizes.partitions * RunWriter::memory_bytes(sizes.piece_bytes)
-    }
-
-    /// Makes empty partitions in `file`, whose pieces are of the size for `operator_bytes`, charged to `memory` in
-    /// place of `room`. Rows that were partitioned `level` times have equal bits already.
-    ///
-    /// # Errors
-    /// 53200 if the statement may not hold the writers' memory.
-    pub fn new(
-        file: &Rc<SpillFile>,
-        level: u32,
-        operator_bytes: usize,
-        memory: &Rc<Memory>,
-        room: Charge,
-    ) -> Result<Self> {
-        drop(room);
-        let writers = (0..Sizes::of(operator_bytes).partitions)
-            .map(|_| RunWriter::new(file, memory, Charge::default()));
-        Ok(Self {
-            writers: writers.collect::<Result<_>>()?,
-            level,
-        })
     }
 
     /// Returns the number of the partition for rows with a hash.

@@ -7,11 +7,11 @@
 //! again, [`LEVELS_MAX`] times at most; then the statement fails with 53200, as it does where it has several grouping
 //! sets.
 
-use std::{mem::take, ops::Range, rc::Rc};
+use std::ops::Range;
 
 use interleave::released;
-use spill::{LEVELS_MAX, Partitions, Run, RunReader, SpillFile};
-use types::{Charge, Result, SqlState, Value};
+use spill::{LEVELS_MAX, PartitionedFile, Partitions, Run, RunReader};
+use types::{Result, SqlState, Value};
 
 use super::{
     AggregateOperator,
@@ -29,11 +29,9 @@ const GROWN: usize = 2;
 /// Rows that were put by, and their partitions.
 #[derive(Default)]
 pub(super) struct PutBy {
-    /// Memory for the partitions, before they are made.
-    room: Charge,
+    file: PartitionedFile,
     /// Whether rows of new groups are put by.
     is_full: bool,
-    file: Option<Rc<SpillFile>>,
     writing: Option<Partitions>,
     /// Partitions to be grouped, with the number of times that their rows were partitioned.
     waiting: Vec<(u32, Run)>,
@@ -88,7 +86,12 @@ impl PutBy {
             }
             let partitions = match self.writing.take() {
                 Some(partitions) => partitions,
-                None => self.begin(context)?,
+                None => self.file.partitions(
+                    context.transaction.session(),
+                    self.level,
+                    context.budget.operator_bytes(),
+                    context.memory(),
+                )?,
             };
             let partitions = self.writing.insert(partitions);
             let partition = partitions.of(groups.hash(keys));
@@ -96,20 +99,6 @@ impl PutBy {
             partitions.push(partition, row, context.turn()).await?;
         }
         Ok(())
-    }
-
-    /// Makes empty partitions.
-    fn begin(&mut self, context: &ExecutionContext<'_>) -> Result<Partitions> {
-        let (bytes, memory) = (context.budget.operator_bytes(), context.memory());
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => {
-                let session = context.transaction.session();
-                SpillFile::new(session, Partitions::piece_bytes_for(bytes))?
-            }
-        };
-        let file = self.file.insert(file);
-        Partitions::new(file, self.level, bytes, memory, take(&mut self.room))
     }
 
     /// Ends the partitions that were written.
@@ -124,9 +113,7 @@ impl PutBy {
             let runs = runs.filter(|run| run.rows() > 0);
             self.waiting.extend(runs.map(|run| (self.level + 1, run)));
         }
-        if let Some(file) = &self.file {
-            self.bytes = self.bytes.max(file.bytes());
-        }
+        self.bytes = self.bytes.max(self.file.bytes());
         Ok(())
     }
 
@@ -210,8 +197,8 @@ impl AggregateOperator<'_> {
 
     /// Holds memory for partitions, and makes room for the groups of a batch.
     async fn make_room(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
-        let room = Partitions::memory_bytes(context.budget.operator_bytes());
-        self.put_by.room.set(context.memory(), room)?;
+        let bytes = context.budget.operator_bytes();
+        self.put_by.file.hold_room(context.memory(), bytes)?;
         let rows = self.input.batch.len();
         self.sets[0].make_room(rows, context).await
     }

@@ -5,15 +5,10 @@ use interleave::Gradual;
 use types::{Charge, Result, SqlError, SqlState, Value};
 
 use super::{
-    super::{
-        ExecutionContext,
-        distinct::Seen,
-        merge_sort::{Order, bytes_of},
-        sort::compare_keys,
-    },
+    super::{ExecutionContext, distinct::Seen, sort::compare_keys},
     groups::NONE,
 };
-use batch::Rows;
+use batch::{Order, Rows, bytes_of};
 use planner::plan::AggregateCall;
 
 /// A call of a plan, with what is known of its function.
@@ -166,7 +161,7 @@ impl<'p> Call<'p> {
         let compare = |left, right| compare_keys(&plan.order, keys(left), keys(right));
         let order = Order::of(
             rows.len(),
-            context,
+            (context.memory(), context.turn()),
             Charge::default(),
             |at| bytes_of(keys(at)),
             compare,

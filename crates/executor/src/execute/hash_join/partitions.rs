@@ -5,10 +5,8 @@
 //! there are none. A partition whose build side has no room either is partitioned again, with its probe side,
 //! [`LEVELS_MAX`] times at most; then the statement fails with 53200, as it does where many rows have one key.
 
-use std::{mem::take, rc::Rc};
-
 use interleave::released;
-use spill::{LEVELS_MAX, Partitions, Run, RunReader, SpillFile};
+use spill::{LEVELS_MAX, PartitionedFile, Partitions, Run, RunReader};
 use types::{Charge, Result, SqlState, Value};
 
 use super::HashJoinOperator;
@@ -32,9 +30,7 @@ struct Pair {
 pub(super) struct PutBy {
     /// Memory for the hash table of the rows that are read.
     table: Charge,
-    /// Memory for partitions, before they are made.
-    room: Charge,
-    file: Option<Rc<SpillFile>>,
+    file: PartitionedFile,
     /// Partitions of the build side.
     writing: Option<Partitions>,
     waiting: Vec<Pair>,
@@ -51,7 +47,7 @@ pub(super) struct PutBy {
 impl PutBy {
     /// Returns whether rows were put by.
     pub(super) fn has_rows(&self) -> bool {
-        self.file.is_some()
+        self.file.is_used()
     }
 
     /// Returns whether rows of the build side are put by: all of them are to be.
@@ -85,8 +81,7 @@ impl PutBy {
             return Ok(false);
         }
         if self.writing.is_none() {
-            let room = Partitions::memory_bytes(budget.operator_bytes());
-            self.room.set(memory, room)?;
+            self.file.hold_room(memory, budget.operator_bytes())?;
             self.table.set(memory, TABLE_BYTES_PER_ROW * rows.len())?;
         }
         Ok(budget.is_short(bytes + self.table.bytes(), 0))
@@ -95,21 +90,17 @@ impl PutBy {
     /// Gives the charge for the table back: the table is about to be made.
     pub(super) fn release(&mut self) {
         self.table.lower(0);
-        self.room.lower(0);
+        self.file.release_room();
     }
 
     /// Makes empty partitions.
     fn begin(&mut self, context: &ExecutionContext<'_>) -> Result<Partitions> {
-        let (bytes, memory) = (context.budget.operator_bytes(), context.memory());
-        let file = match self.file.take() {
-            Some(file) => file,
-            None => {
-                let session = context.transaction.session();
-                SpillFile::new(session, Partitions::piece_bytes_for(bytes))?
-            }
-        };
-        let file = self.file.insert(file);
-        Partitions::new(file, self.level, bytes, memory, take(&mut self.room))
+        let (session, bytes) = (
+            context.transaction.session(),
+            context.budget.operator_bytes(),
+        );
+        self.file
+            .partitions(session, self.level, bytes, context.memory())
     }
 
     /// Forgets all rows, and gives back the room on the device.
@@ -222,9 +213,7 @@ impl HashJoinOperator<'_> {
                 });
             }
         }
-        if let Some(file) = &self.put_by.file {
-            self.put_by.bytes = self.put_by.bytes.max(file.bytes());
-        }
+        self.put_by.bytes = self.put_by.bytes.max(self.put_by.file.bytes());
         Ok(())
     }
 
