@@ -30,6 +30,8 @@ struct Pair {
 pub(super) struct PutBy {
     /// Memory for the hash table of the rows that are read.
     table: Charge,
+    /// Bytes of the rows when they were held last.
+    held: usize,
     file: PartitionedFile,
     /// Partitions of the build side.
     writing: Option<Partitions>,
@@ -84,12 +86,16 @@ impl PutBy {
             self.file.hold_room(memory, budget.operator_bytes())?;
             self.table.set(memory, TABLE_BYTES_PER_ROW * rows.len())?;
         }
-        Ok(budget.is_short(bytes + self.table.bytes(), 0))
+        let bytes = bytes + self.table.bytes();
+        // The next batch may take as much, and so may a large row on its way to the device.
+        let grown = bytes.saturating_sub(std::mem::replace(&mut self.held, bytes));
+        Ok(budget.is_short(bytes, grown))
     }
 
     /// Gives the charge for the table back: the table is about to be made.
     pub(super) fn release(&mut self) {
         self.table.lower(0);
+        self.held = 0;
         self.file.release_room();
     }
 

@@ -21,6 +21,8 @@ pub(super) struct External {
     order: Charge,
     /// Memory of the writer, before the first run.
     buffers: Charge,
+    /// Bytes of the rows when they were held last.
+    held: usize,
     runs: Option<SortedRuns>,
     merge: Option<Merge>,
     /// Most bytes on the device so far; 0 if no rows were put by.
@@ -61,7 +63,10 @@ impl External {
             let buffers = RunWriter::memory_bytes(piece_bytes);
             self.buffers.set(memory, buffers)?;
         }
-        Ok(budget.is_short(rows.bytes() + self.order.bytes(), 0))
+        let bytes = rows.bytes() + self.order.bytes();
+        // The next batch may take as much, and so may a large row on its way to the device.
+        let grown = bytes.saturating_sub(std::mem::replace(&mut self.held, bytes));
+        Ok(budget.is_short(bytes, grown))
     }
 
     /// Takes the charge of the memory to put rows in order.
@@ -100,6 +105,7 @@ impl External {
         }
         runs.end_run().await?;
         self.bytes = self.bytes.max(runs.bytes());
+        self.held = 0;
         Ok(())
     }
 
