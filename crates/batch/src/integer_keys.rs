@@ -116,6 +116,14 @@ impl IntegerKeys {
         Ok(number)
     }
 
+    /// Returns the number of a key, or of NULL, if it has one. There is [room](Self::make_room) for one key at least.
+    pub fn find(&self, key: Option<i64>) -> Option<u32> {
+        match key {
+            Some(key) => self.get(key),
+            None => self.null,
+        }
+    }
+
     /// Returns the number of a key, if it has one. There is [room](Self::with_room) for one key at least.
     #[inline]
     pub fn get(&self, key: i64) -> Option<u32> {

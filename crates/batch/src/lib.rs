@@ -1,12 +1,13 @@
 //! Rows of values between operators ([`Rows`]), by columns if both sides know how ([`Columns`]),
-//! single values that own their memory ([`OwnedValue`]), and numbers of rows by keys that are integers
-//! ([`IntegerHashTable`], [`IntegerKeys`]).
+//! single values that own their memory ([`OwnedValue`]), numbers of rows by keys that are integers
+//! ([`IntegerHashTable`], [`IntegerKeys`]), and in an order ([`Order`]).
 //!
 //! The crate knows values and types. It never knows tables, plans or text of SQL.
 
 mod columns;
 mod integer_hash_table;
 mod integer_keys;
+mod merge_sort;
 mod owned;
 mod rows;
 mod spare;
@@ -16,6 +17,7 @@ pub use self::{
     columns::{COLUMN_ROWS, COLUMN_VALUES, ColumnMap, Columns, NewPosition, View},
     integer_hash_table::{Filling, IntegerHashTable, RowKeys, mixed},
     integer_keys::IntegerKeys,
+    merge_sort::{Order, bytes_of, sort_by},
     owned::{OwnedRows, OwnedValue},
     rows::{BATCH_BYTES, BATCH_ROWS, NO_ROW, NewRow, Rows},
     spare::SpareRows,

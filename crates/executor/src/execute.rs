@@ -14,7 +14,7 @@
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
 //! | rows by their keys; by integers; numbers by one integer | `tuple_hash_table.rs`; `batch/integer_hash_table.rs`; `batch/integer_keys.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
-//! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
+//! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `batch/merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `copy_source.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
@@ -42,7 +42,6 @@ mod lock_rows;
 mod matches;
 mod measure;
 mod merge;
-mod merge_sort;
 mod nested_loop_join;
 mod new_row;
 mod node;
@@ -81,7 +80,6 @@ pub use self::{
     key_changes::{Happened, KeyChanges, Noted, Place, Reference},
     lock_rows::lock_rows,
     measure::{Measurement, Measurements, Spent, Spilled},
-    merge_sort::sort_by,
     opened::Opened,
     parallel::{Division, Helper, Helpers, Part},
     row_numbers::RowNumbers,

@@ -12,7 +12,7 @@ use io::BLOCK_BYTES;
 use types::{Result, SqlError, SqlState};
 
 /// Smallest piece, so that a transfer is worth its cost.
-const PIECE_BYTES_MIN: usize = 16 << 10;
+pub(crate) const PIECE_BYTES_MIN: usize = 16 << 10;
 
 /// Largest piece: larger transfers gain nothing.
 const PIECE_BYTES_MAX: usize = 256 << 10;
@@ -44,8 +44,8 @@ impl SpillFile {
         piece.next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Makes an empty file in pieces of `piece_bytes`, a size of [`SpillFile::piece_bytes_for`]. Blocks the thread for
-    /// a moment.
+    /// Makes an empty file in pieces of `piece_bytes`, a multiple of [`io::BLOCK_BYTES`]. Blocks the thread for a
+    /// moment.
     ///
     /// # Errors
     /// 53100 or 58030 if the device fails, or if the database has none.

@@ -2,13 +2,15 @@
 //!
 //! A [`Run`] is a list of rows that is written once and read once. A [`RunWriter`] fills one buffer while another is
 //! written; a [`RunReader`] looks at the rows of one buffer while the next is read. All runs of an operator lie in one
-//! temporary file, a [`SpillFile`], in pieces of equal size. Sorted runs are merged by a [`Merge`].
+//! temporary file, a [`SpillFile`], in pieces of equal size. Sorted runs are merged by a [`Merge`]; rows with equal
+//! keys come into the same run by [`Partitions`].
 //!
 //! | part | file |
 //! | --- | --- |
 //! | the file, its pieces, its errors | `file.rs` |
 //! | writing rows; reading them | `writer.rs`; `reader.rs` |
 //! | sorted runs, and their merge | `merge.rs` |
+//! | partitions by hash | `partitions.rs` |
 //!
 //! The crate knows rows and values. It never knows tables, plans, or whether the rows are sorted, grouped or joined.
 //!
@@ -29,12 +31,14 @@
 
 mod file;
 mod merge;
+mod partitions;
 mod reader;
 mod writer;
 
 pub use self::{
     file::{Run, SpillFile},
     merge::{Merge, SortedRuns},
+    partitions::{LEVELS_MAX, PartitionedFile, Partitions},
     reader::RunReader,
     writer::RunWriter,
 };

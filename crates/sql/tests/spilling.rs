@@ -338,3 +338,246 @@ fn short_statements_go_on_beside_sorts() {
         .collect();
     assert!(sorted[0].len() == 100_000 && sorted[0] == sorted[1]);
 }
+
+const GROUPS: &[&str] = &[
+    // One integer; several keys, computed ones and NULLs among them; groups of many rows and of few.
+    "select id % 70001 as k, count(*), sum(number), min(name), max(at), avg(wide) from mixed group by 1",
+    "select few, name, count(*), count(distinct id % 3), sum(id) filter (where id % 2 = 0) from mixed group by 1, 2",
+    "select upper(name) as large, number, list, count(at) from mixed group by 1, 2, 3",
+    "select name, array_agg(id order by id desc), string_agg(few::text, ',' order by id) from mixed where id % 13 > 0 group by name",
+    "select number, count(*) from mixed group by number having count(*) > 1",
+    // A DISTINCT that is a list of groups.
+    "select count(*), sum(n) from (select name, at, count(*) as n from mixed group by name, at) s",
+    "select at, (few, name) as pair, count(*) from mixed group by at, pair",
+];
+
+#[test]
+fn groups_on_the_device_are_those_in_memory() {
+    let mut device = Device::new(MIXED);
+    let all: Vec<String> = { GROUPS.iter() }
+        .map(|query| format!("select * from ({query}) g order by g::text"))
+        .collect();
+    let expected: Vec<_> = all.iter().map(|query| device.rows(query)).collect();
+    assert_eq!(expected[0].len(), 70_001);
+    for (setting, step) in [
+        ("set weft.statement_memory = '6MB'", 1),
+        ("reset weft.statement_memory; set work_mem = '1MB'", 3),
+        ("set work_mem = '64kB'", 4),
+    ] {
+        device.bed.run(setting).unwrap();
+        for (query, expected) in all.iter().zip(&expected).step_by(step) {
+            let found = device.rows(query);
+            assert!(found == *expected, "{setting}: {query} has another answer");
+            assert_eq!(device.files(), Vec::<String>::new());
+        }
+        let lines = device.measured(GROUPS[0]);
+        assert!(number(&lines, "Batches: ") > 3, "{lines:#?}");
+        assert!(
+            (1 << 10..100 << 10).contains(&number(&lines, "Disk Usage: ")),
+            "{lines:#?}"
+        );
+    }
+    device.bed.run("reset all").unwrap();
+    let lines = device.measured(GROUPS[4]);
+    assert!(
+        !lines.iter().any(|line| line.contains("Batches")),
+        "{lines:#?}"
+    );
+}
+
+/// Keys that differ each time they are computed belong to one group each; an aggregate that is begun again; rows of an
+/// open cursor; a statement that is given up while its partitions are grouped.
+#[test]
+fn groups_on_the_device_are_whole_however_they_are_asked_for() {
+    let mut device = Device::new(MIXED);
+    device.bed.run("set work_mem = '128kB'").unwrap();
+    let volatile = "select count(*), count(distinct k), sum(n) from
+                    (select (random() * 50000)::int as k, count(*) as n from mixed group by 1 offset 0) s";
+    let counted = device.rows(volatile);
+    assert!(
+        counted[0][0] == counted[0][1] && counted[0][2] == "100000",
+        "{counted:?}"
+    );
+    let again = "select o.i, s.groups from generate_series(1, 3) o(i), lateral
+                 (select count(*) as groups from (select id / o.i as k, count(*) from mixed group by 1 offset 0) t) s";
+    assert_eq!(
+        device.rows(again),
+        [["1", "100000"], ["2", "50001"], ["3", "33334"]]
+    );
+    device
+        .bed
+        .run("begin; declare c cursor for select id, count(*) from mixed group by id")
+        .unwrap();
+    assert_eq!(device.rows("fetch 30000 from c").len(), 30_000);
+    assert_eq!(device.files().len(), 1);
+    assert_eq!(device.rows("fetch all from c").len(), 70_000);
+    device.bed.run("commit").unwrap();
+    assert_eq!(device.files(), Vec::<String>::new());
+    let before = device.bed.statement_bytes();
+    for turns in [0, 10, 100, 400] {
+        let client = device.bed.client();
+        device
+            .bed
+            .run_in(&client, "set work_mem = '128kB'")
+            .unwrap();
+        device.bed.send_to(
+            &client,
+            "select id, count(*), min(name) from mixed group by id",
+        );
+        device.until_it_spills(&client);
+        for _ in 0..turns {
+            device.bed.turn(0);
+        }
+        drop(client);
+        device.bed.turn(0);
+        assert_eq!(device.files(), Vec::<String>::new(), "{turns}");
+        assert_eq!(device.rows("select 1"), [["1"]]);
+        assert_eq!(device.bed.statement_bytes(), before, "{turns}");
+    }
+}
+
+/// States of groups cannot be put by: a group that is larger than memory fails, and so do grouping sets.
+#[test]
+fn groups_that_cannot_be_put_by_fail_as_before() {
+    let mut device = Device::new(MIXED);
+    device.bed.run("set weft.statement_memory = '3MB'").unwrap();
+    for query in [
+        "select few % 3 as k, array_agg(name) from mixed group by 1",
+        "select id, name, count(*) from mixed group by cube (id, name)",
+    ] {
+        let error = device.bed.run(query).unwrap_err();
+        assert_eq!(error.state().code(), "53200", "{query}");
+        assert_eq!(device.files(), Vec::<String>::new(), "{query}");
+        assert_eq!(device.rows("select 1"), [["1"]]);
+    }
+}
+
+/// Groups of several workers cannot be put by: a divided aggregate whose groups have no room begins again, alone.
+#[test]
+fn a_divided_aggregate_begins_again_alone() {
+    let mut device = Device::new(MIXED);
+    let query = "select count(*), sum(n), min(low), max(low) from
+                 (select id % 90001 as k, count(*) as n, min(name) as low from mixed group by 1 offset 0) s";
+    let expected = device.rows(query);
+    device.bed.add_workers(2);
+    let client = device.bed.client();
+    for (setting, seed) in [("8MB", 1), ("8MB", 2), ("12MB", 3)] {
+        let set = format!("set weft.statement_memory = '{setting}'");
+        device.bed.run_in(&client, &set).unwrap();
+        for explain in ["", "explain (analyze, costs off, timing off) "] {
+            let mut dice = fastrand::Rng::with_seed(seed);
+            device.bed.send_to(&client, &format!("{explain}{query}"));
+            let answer = device.bed.reply_after(&client, || dice.usize(..3));
+            let rows = answer.unwrap().rows;
+            match explain.is_empty() {
+                true => assert_eq!(rows, expected, "{setting} {seed}"),
+                false => {
+                    number(&rows.concat(), "Batches: ");
+                }
+            }
+        }
+        assert_eq!(device.files(), Vec::<String>::new());
+    }
+}
+
+/// Two tables with keys that match many times, once, and never, and with NULLs.
+const SIDES: &str = "
+    create table one (id int, k int, n numeric, name text);
+    create table two (id int, k int, n numeric, name text);
+    insert into one select i, case when i % 11 > 0 then i % 30011 end, (i % 20011) / 100.0, 'name ' || i % 40009
+        from generate_series(1, 60000) i;
+    insert into two select i, case when i % 7 > 0 then i % 25013 + 9000 end, (i % 30011) / 100.0, 'name ' || i % 50021
+        from generate_series(1, 50000) i";
+
+/// Joins by hash of all kinds, over one integer, several keys, texts and computed keys, with other conditions.
+const JOINS: &[&str] = &[
+    "select a.id, b.id, a.name, b.name from one a join two b on a.k = b.k",
+    "select a.id, b.id, a.name, b.n from one a left join two b on a.k = b.k and a.id < b.id",
+    "select a.id, b.id, a.n, b.name from one a right join two b on a.name = b.name",
+    "select a.id, b.id, a.name, b.name from one a full join two b on a.k = b.k and a.n = b.n",
+    "select a.id, b.id, a.name, b.name from one a full join two b on a.name = b.name",
+    "select a.id, a.name from one a where exists (select from two b where b.n = a.n and b.id <> a.id)",
+    "select a.id, a.name from one a where not exists (select from two b where b.k = a.k and b.name > a.name)",
+    "select a.id, b.id, a.name from one a join two b on upper(a.name) = upper(b.name) || ''",
+];
+
+#[test]
+fn joins_on_the_device_are_those_in_memory() {
+    let mut device = Device::new(SIDES);
+    let sorted = |device: &mut Device, query: &str| {
+        let mut rows = device.rows(query);
+        rows.sort_unstable();
+        rows
+    };
+    let expected: Vec<_> = { JOINS.iter() }
+        .map(|query| sorted(&mut device, query))
+        .collect();
+    assert!(expected.iter().all(|rows| rows.len() > 10_000));
+    for (setting, step) in [
+        ("set weft.statement_memory = '5MB'", 1),
+        ("reset weft.statement_memory; set work_mem = '1MB'", 2),
+        ("set work_mem = '64kB'", 3),
+    ] {
+        device.bed.run(setting).unwrap();
+        for (query, expected) in JOINS.iter().zip(&expected).step_by(step) {
+            let found = sorted(&mut device, query);
+            assert!(found == *expected, "{setting}: {query} has another answer");
+            assert_eq!(device.files(), Vec::<String>::new());
+        }
+        for query in JOINS.iter().step_by(step) {
+            let lines = device.measured(query);
+            let batches = number(&lines, "Batches: ");
+            assert!((3..50_000).contains(&batches), "{query}: {lines:#?}");
+        }
+    }
+}
+
+/// A join that is begun again, one that many rows with one key keep from being partitioned, one that is given up, and
+/// errors of the device.
+#[test]
+fn joins_on_the_device_end_as_others() {
+    let mut device = Device::new(SIDES);
+    let again = "select o.i, s.n from generate_series(1, 3) o(i), lateral
+                 (select count(*) as n from (select a.name, b.name from one a full join two b
+                  on a.name = b.name and a.k % o.i = 0 offset 0) j) s";
+    let expected = device.rows(again);
+    device.bed.run("set work_mem = '256kB'").unwrap();
+    assert_eq!(device.rows(again), expected);
+    let join = "select a.id, a.name, b.name from one a left join two b on a.k = b.k";
+    device.rows(join);
+    device.rows("select 1");
+    let before = device.bed.statement_bytes();
+    for turns in [0, 10, 100, 400, 1000] {
+        let client = device.bed.client();
+        device
+            .bed
+            .run_in(&client, "set work_mem = '256kB'")
+            .unwrap();
+        device.bed.send_to(&client, join);
+        device.until_it_spills(&client);
+        for _ in 0..turns {
+            device.bed.turn(0);
+        }
+        drop(client);
+        device.bed.turn(0);
+        assert_eq!(device.files(), Vec::<String>::new(), "{turns}");
+        assert_eq!(device.rows("select 1"), [["1"]]);
+        assert_eq!(device.bed.statement_bytes(), before, "{turns}");
+    }
+    device.disk.set_faults(Faults {
+        read_error_per_mille: 100,
+        ..Faults::default()
+    });
+    let error = device.bed.run(join).unwrap_err();
+    assert_eq!(error.state().code(), "58030");
+    device.disk.set_faults(Faults::default());
+    assert_eq!(device.files(), Vec::<String>::new());
+    device
+        .bed
+        .run("set weft.statement_memory = '2MB'; reset work_mem")
+        .unwrap();
+    let error = device.bed.run("select count(*) from one a full join two b on a.id * 0 = b.id * 0 and a.id = -b.id + 0 * a.k");
+    assert_eq!(error.unwrap_err().state().code(), "53200");
+    assert_eq!(device.files(), Vec::<String>::new());
+    assert_eq!(device.rows("select count(*) from one"), [["60000"]]);
+}

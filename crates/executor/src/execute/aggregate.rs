@@ -7,25 +7,28 @@
 //! | groups of a grouping set | `groups.rs` |
 //! | states of a call for the groups | `states.rs` |
 //! | groups of other workers | `portion.rs` |
+//! | rows whose groups have no room, on the device | `partitions.rs` |
 
 mod columnar;
 mod groups;
+mod partitions;
 mod portion;
 mod states;
 
 use std::{ops::Range, sync::Arc};
 
 use functions::{Body, Context};
-use interleave::Turn;
+use interleave::{Turn, released};
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
 pub(super) use self::portion::Portion;
 use self::{
-    groups::Groups,
+    groups::{Groups, NONE},
+    partitions::PutBy,
     states::{Call, States},
 };
 use super::{
-    ExecutionContext, Input, Operator, Step,
+    ExecutionContext, Input, Operator, Spilled, Step,
     parallel::{Division, Owner},
 };
 use batch::{BATCH_ROWS, Rows};
@@ -34,6 +37,8 @@ use planner::{plan::Aggregate, program::Evaluator};
 pub(super) struct AggregateOperator<'p> {
     plan: &'p Arc<Aggregate>,
     input: Input<'p>,
+    /// Number of values in a row of the input.
+    width: usize,
     calls: Vec<Call<'p>>,
     /// Groups for each grouping set; keys that are not in the set are NULL.
     sets: Vec<Groups>,
@@ -44,6 +49,8 @@ pub(super) struct AggregateOperator<'p> {
     is_read: bool,
     /// Whether the input's batch was done by rows in part: it is done by rows to its end.
     is_by_rows: bool,
+    /// Rows that were put by, since their groups had no room.
+    put_by: PutBy,
     /// Number of workers that helped, once the input is read.
     helpers: usize,
     /// Grouping set, and the group in it, that come next.
@@ -82,10 +89,12 @@ impl<'p> AggregateOperator<'p> {
             used,
             computes,
             plan,
+            width: input.batch.width(),
             input,
             calls,
             is_read: false,
             is_by_rows: false,
+            put_by: PutBy::default(),
             helpers: 0,
             next: (0, 0),
             scratch: Scratch::new(),
@@ -93,25 +102,63 @@ impl<'p> AggregateOperator<'p> {
     }
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
-        if !self.is_read {
-            match Division::begin(self.plan, context) {
-                Some(owner) => Box::pin(self.read_divided(owner, context)).await?,
-                None => while self.accumulate_some(context).await?.is_some() {},
+        loop {
+            if !self.is_read {
+                self.read(context).await?;
+                self.is_read = true;
             }
-            // Without keys there is a group even if there are no rows.
-            for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
-                if set.is_empty() {
-                    groups.add_only(&self.calls)?;
-                }
+            self.hand_over(context, out).await?;
+            if !out.is_empty() || !self.begin_partition(context).await? {
+                return Ok(!out.is_empty());
             }
-            self.is_read = true;
         }
-        self.hand_over(context, out).await?;
-        Ok(!out.is_empty())
     }
 
-    /// Reads the rows of the owner's part of a division, and combines the groups of the helpers with its own.
-    async fn read_divided(&mut self, owner: Owner, context: &ExecutionContext<'_>) -> Result<()> {
+    /// Reads all rows of the input, or of the partition.
+    async fn read(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        let is_done = match self.put_by.is_reading() {
+            true => false,
+            false => match Division::begin(self.plan, context) {
+                Some(owner) => Box::pin(self.read_divided(owner, context)).await?,
+                None => false,
+            },
+        };
+        if !is_done {
+            while self.accumulate_some(context).await?.is_some() {}
+        }
+        self.put_by.end_partitions().await?;
+        // Without keys there is a group even if there are no rows.
+        for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
+            if set.is_empty() {
+                groups.add_only(&self.calls)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the rows of the owner's part of a division, and combines the groups of the helpers with its own. Returns
+    /// false, and has forgotten all groups, if there is no room for them: rows can be put by, and groups cannot.
+    async fn read_divided(&mut self, owner: Owner, context: &ExecutionContext<'_>) -> Result<bool> {
+        let divided = self.read_parts(&owner, context).await;
+        self.helpers = owner.begun();
+        owner.note_ends(context);
+        drop(owner);
+        let has_room = match divided {
+            Err(error) if error.state() == SqlState::OUT_OF_MEMORY && self.can_put_by(context) => {
+                false
+            }
+            divided => divided?,
+        };
+        if !has_room {
+            self.rewind();
+            self.sets[0] = Groups::new(&self.plan.key_types, &self.calls);
+            released().await;
+        }
+        Ok(has_room)
+    }
+
+    /// Reads the parts of a division; returns false if there is no room for the groups.
+    async fn read_parts(&mut self, owner: &Owner, context: &ExecutionContext<'_>) -> Result<bool> {
         let own = &ExecutionContext {
             part: Some(&owner.part),
             ..*context
@@ -120,13 +167,17 @@ impl<'p> AggregateOperator<'p> {
             if let Some(portion) = owner.take()? {
                 self.combine(portion, context).await?;
             }
+            if self.can_put_by(context) && self.is_short(context) {
+                return Ok(false);
+            }
         }
         while let Some(portion) = owner.next().await? {
             self.combine(portion, context).await?;
+            if self.can_put_by(context) && self.is_short(context) {
+                return Ok(false);
+            }
         }
-        self.helpers = owner.begun();
-        owner.note_ends(context);
-        Ok(())
+        Ok(true)
     }
 
     /// Takes some rows of the input into account; returns how many, and `None` at the end.
@@ -137,11 +188,13 @@ impl<'p> AggregateOperator<'p> {
         &mut self,
         context: &ExecutionContext<'_>,
     ) -> Result<Option<usize>> {
-        if !self.input.more(context).await? {
+        if !self.more(context).await? {
             return Ok(None);
         }
+        self.hold(context).await?;
         let first = self.input.taken;
         self.is_by_rows &= first > 0;
+        self.is_by_rows |= self.put_by.is_by_rows();
         if !self.is_by_rows && self.accumulate_columns(context).await? {
             return Ok(Some(self.input.taken - first));
         }
@@ -150,8 +203,10 @@ impl<'p> AggregateOperator<'p> {
         self.input.batch.settle(context.memory())?;
         let left = self.input.batch.len() - first;
         let rows = context.turn().piece(left.min(BATCH_ROWS));
-        for groups in &mut self.sets {
-            groups.make_room(rows, context).await?;
+        if !self.put_by.is_full() {
+            for groups in &mut self.sets {
+                groups.make_room(rows, context).await?;
+            }
         }
         self.accumulate(context, first..first + rows).await?;
         self.input.taken += rows;
@@ -176,19 +231,32 @@ impl<'p> AggregateOperator<'p> {
         let mut next = rows.start;
         while next < rows.end {
             let left = next..rows.end;
-            next = append_keys(
-                self.plan,
-                batch,
-                left,
-                &mut evaluator,
-                context.turn(),
-                &mut keys,
-            )?;
+            next = match self.put_by.is_reading() {
+                // A row that was put by has its keys behind it.
+                true => {
+                    keys.extend(left.clone().flat_map(|at| &batch.row(at)[self.width..]));
+                    left.end
+                }
+                false => append_keys(
+                    self.plan,
+                    batch,
+                    left,
+                    &mut evaluator,
+                    context.turn(),
+                    &mut keys,
+                )?,
+            };
             context.catch_up().await;
         }
         for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
             let own = keys_of_set(set, self.plan.keys.len(), &keys);
             let found = groups.of(&self.calls, own.as_ref().unwrap_or(&keys), rows.len())?;
+            if self.put_by.is_full() {
+                let batch = (batch, self.width, rows.clone());
+                self.put_by
+                    .put_by(batch, &keys, (&found, groups), context)
+                    .await?;
+            }
             for (call, states) in self.calls.iter().zip(&mut groups.states) {
                 states.make_room(&found, context).await?;
                 let mut function_context = evaluator.context;
@@ -310,6 +378,7 @@ impl<'a> RowsOfCall<'a> {
         for (taken, (at, group)) in (1..).zip(rows.zip(found)) {
             let row = self.batch.row(at);
             let is_taken = match &plan.filter {
+                _ if *group == NONE => false,
                 Some(filter) => filter.holds(evaluator, row)?,
                 None => true,
             };
@@ -340,8 +409,14 @@ impl Operator for AggregateOperator<'_> {
         self.helpers
     }
 
+    fn spilled(&self) -> Option<Spilled> {
+        self.put_by.spilled()
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
+        self.input.batch.restart(self.width);
+        self.put_by.clear();
         self.sets.iter_mut().for_each(Groups::clear);
         self.is_read = false;
         self.is_by_rows = false;

@@ -70,7 +70,12 @@ impl Budget {
     pub(super) fn is_short(&self, bytes: usize, more: usize) -> bool {
         let share = self.memory.share();
         let is_nearly_used = self.memory.used() + more > share - share / LEFT_FREE_PART;
-        bytes + more > self.operator_bytes() || (is_nearly_used && bytes > share / KEPT_PART)
+        bytes + more > self.operator_bytes() || (is_nearly_used && self.is_much(bytes))
+    }
+
+    /// Returns whether an operator that keeps `bytes` is among those that have to put rows by when memory is short.
+    pub(super) fn is_much(&self, bytes: usize) -> bool {
+        bytes > self.memory.share() / KEPT_PART
     }
 
     /// Returns the execution's turn, in which operators count their work.

@@ -2,17 +2,19 @@
 //!
 //! Sides that come by columns are gone through by columns (`hash_join/columnar.rs`). A batch is turned into rows where
 //! that is not possible: where a key or a condition fails, whose error has to be that of the first row, and where one
-//! row has very many candidates.
+//! row has very many candidates. A build side that has no room is put by on the device with the probe side
+//! (`hash_join/partitions.rs`).
 
 mod columnar;
+mod partitions;
 
 use std::ops::Range;
 
 use types::{Charge, Result, Scratch, Value, row::integer_of};
 
-use self::columnar::Joined;
+use self::{columnar::Joined, partitions::PutBy};
 use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, ROWS_AT_ONCE, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, ROWS_AT_ONCE, Spilled, Step,
     matches::{self, Matches, Sides},
     tuple_hash_table::TupleHashTable,
 };
@@ -36,6 +38,8 @@ pub(super) struct HashJoinOperator<'p> {
     build: Input<'p>,
     hash_table: TupleHashTable,
     is_built: bool,
+    /// Rows that were put by.
+    put_by: PutBy,
     /// Rows of the build side that had a match, for a full join.
     matched: Vec<bool>,
     /// Integer keys of the probe's batch, with their rows.
@@ -81,6 +85,7 @@ impl<'p> HashJoinOperator<'p> {
             build,
             hash_table,
             is_built: false,
+            put_by: PutBy::default(),
             matched: Vec::new(),
             keys: Vec::new(),
             candidates: Vec::new(),
@@ -96,15 +101,15 @@ impl<'p> HashJoinOperator<'p> {
     }
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
-        if !self.is_built {
-            self.build(context).await?;
-            self.is_built = true;
-        }
         loop {
+            if !self.is_built {
+                self.build(context).await?;
+                self.is_built = true;
+            }
             if self.hand_on(context, out)? {
                 return Ok(true);
             }
-            if self.probe.more(context).await? {
+            if self.more(context).await? {
                 self.look_up(context).await?;
                 continue;
             }
@@ -114,19 +119,59 @@ impl<'p> HashJoinOperator<'p> {
             if self.join.kind == JoinKind::Full {
                 self.without_match(out);
             }
-            return Ok(!out.is_empty());
+            if !out.is_empty() || !self.begin_partition(context).await? {
+                return Ok(!out.is_empty());
+            }
         }
     }
 
+    /// Makes the table of the build side, or of a partition's; of no rows, if they are put by.
     async fn build(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let mut rows = Rows::new(self.hash_table.rows().width());
+        match self.put_by.build_side() {
+            Some(_) => self.read_partition(&mut rows, context).await?,
+            None => self.read_build_side(&mut rows, context).await?,
+        }
+        if self.put_by.is_writing() {
+            self.put_by(&mut rows, context).await?;
+            self.partition(context).await?;
+        }
+        self.put_by.release();
+        self.hash_table.settle_all(rows, context).await?;
+        if self.join.kind == JoinKind::Full {
+            self.matched = vec![false; self.hash_table.rows().len()];
+        }
+        Ok(())
+    }
+
+    /// Reads the build side of a partition.
+    async fn read_partition(
+        &mut self,
+        rows: &mut Rows,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        while let Some(reader) = self.put_by.build_side()
+            && reader.read(rows, context.turn()).await?
+        {
+            self.hold(rows, context).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the build side.
+    async fn read_build_side(
+        &mut self,
+        rows: &mut Rows,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
         let mut stay = Vec::with_capacity(BATCH_ROWS);
         let mut apart = Rows::new(match self.has_key_columns {
             true => 0,
             false => self.join.build_keys.len(),
         });
         while self.build.more(context).await? {
-            if self.add_columns(context, &mut rows).await? {
+            if self.add_columns(context, rows).await {
+                self.hold(rows, context).await?;
                 continue;
             }
             self.build.batch.columns_to_rows();
@@ -153,11 +198,7 @@ impl<'p> HashJoinOperator<'p> {
             apart.settle(context.memory())?;
             rows.adopt(&mut self.build.batch, stay.iter().copied(), &mut apart);
             self.build.taken = 0;
-            rows.settle(context.memory())?;
-        }
-        self.hash_table.settle_all(rows, context).await?;
-        if self.join.kind == JoinKind::Full {
-            self.matched = vec![false; self.hash_table.rows().len()];
+            self.hold(rows, context).await?;
         }
         Ok(())
     }
@@ -330,6 +371,23 @@ impl<'p> HashJoinOperator<'p> {
         Ok(!out.is_empty())
     }
 
+    /// Forgets the matches that were found.
+    fn forget_matches(&mut self) {
+        self.candidates.clear();
+        self.matches.clear();
+        self.joined.clear();
+        self.goes_on = None;
+        self.rest = 0;
+    }
+
+    /// Forgets the rows of the build side, and the matches.
+    fn forget_build_side(&mut self) {
+        self.hash_table.clear();
+        self.is_built = false;
+        self.matched.clear();
+        self.forget_matches();
+    }
+
     fn without_match(&mut self, out: &mut Rows) {
         let projection = &self.join.projection;
         let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
@@ -377,21 +435,20 @@ impl Operator for HashJoinOperator<'_> {
         Box::pin(self.advance(context, out))
     }
 
+    fn spilled(&self) -> Option<Spilled> {
+        self.put_by.spilled()
+    }
+
     fn rewind(&mut self) {
         self.probe.rewind();
-        // The build side is kept if its rows are the same each time.
-        if self.join.is_fixed && self.is_built {
+        // The build side is kept if its rows are the same each time, and were not put by.
+        if self.join.is_fixed && self.is_built && !self.put_by.has_rows() {
             self.matched.fill(false);
+            self.forget_matches();
         } else {
             self.build.rewind();
-            self.hash_table.clear();
-            self.is_built = false;
-            self.matched.clear();
+            self.put_by.clear();
+            self.forget_build_side();
         }
-        self.candidates.clear();
-        self.matches.clear();
-        self.joined.clear();
-        self.goes_on = None;
-        self.rest = 0;
     }
 }

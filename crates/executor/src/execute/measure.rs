@@ -67,6 +67,13 @@ pub enum Spilled {
         /// Most bytes that they have had on the device.
         bytes: u64,
     },
+    /// Rows of groups or of a join.
+    Hash {
+        /// Number of parts that were grouped or joined by themselves.
+        batches: usize,
+        /// Most bytes that the rows have had on the device.
+        bytes: u64,
+    },
 }
 
 /// A division of time into computing and waits.

@@ -12,11 +12,8 @@ use interleave::released;
 use types::{Result, Scratch, SqlState, Value, compare::compare_as};
 
 use self::external::External;
-use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, Spilled, Step,
-    merge_sort::{Order, bytes_of},
-};
-use batch::Rows;
+use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Spilled, Step};
+use batch::{Order, Rows, bytes_of};
 use planner::{plan::SortKey, program::Program};
 
 /// Returns the order of two rows of keys.
@@ -278,7 +275,8 @@ impl<'p> Sorter<'p> {
         let keys = |at| &self.rows.row(at)[self.width..];
         let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
         let key_bytes = |at| bytes_of(keys(at));
-        Order::of(self.rows.len(), context, charge, key_bytes, compare).await
+        let (rows, own) = (self.rows.len(), (context.memory(), context.turn()));
+        Order::of(rows, own, charge, key_bytes, compare).await
     }
 
     /// Forgets all but the first `limit` rows.

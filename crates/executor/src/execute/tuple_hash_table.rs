@@ -198,7 +198,11 @@ impl TupleHashTable {
 
     /// Returns the hash of a row's keys.
     fn hash_of(&self, number: u32) -> u64 {
-        let row = self.rows.row(number as usize);
+        self.hash_of_row(self.rows.row(number as usize))
+    }
+
+    /// Returns the hash of the keys of a row, which need not be in the table.
+    pub(super) fn hash_of_row(&self, row: &[Value<'_>]) -> u64 {
         match &self.keys[..] {
             [at] => hash_values(&self.types, &[row[*at]], SEED),
             keys => {

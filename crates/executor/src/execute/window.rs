@@ -19,12 +19,8 @@ use self::{
     frames::{Distances, Frames},
     running::Running,
 };
-use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
-    merge_sort::{Order, bytes_of},
-    sort::compare_keys,
-};
-use batch::Rows;
+use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step, sort::compare_keys};
+use batch::{Order, Rows, bytes_of};
 use planner::plan::Window;
 
 pub(super) struct WindowOperator<'p> {
@@ -111,7 +107,7 @@ impl Column {
         };
         let order = Order::of(
             rows.len(),
-            context,
+            (context.memory(), context.turn()),
             Charge::default(),
             |at| bytes_of(keys.row(at)),
             compare,

@@ -66,6 +66,12 @@ fn operator(
             let method = format!("Sort Method: external merge  Disk: {kilobytes}kB");
             lines.push(format!("{below}{method}"));
         }
+        Some(Spilled::Hash { batches, bytes }) => {
+            let kilobytes = bytes.div_ceil(1024);
+            lines.push(format!(
+                "{below}Batches: {batches}  Disk Usage: {kilobytes}kB"
+            ));
+        }
         None => {}
     }
     if options.outside().is_some()

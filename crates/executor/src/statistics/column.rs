@@ -11,7 +11,7 @@ use interleave::Turn;
 use types::{Result, Type, Value, compare::compare_as, row::RowLayout};
 
 use super::VALUE_BYTES_MAX;
-use crate::execute::sort_by;
+use batch::sort_by;
 use catalog::{ColumnStatistics, CommonValue, Distinct, StoredValue};
 
 /// Maximum number of values that are kept as common.

@@ -255,14 +255,19 @@ impl Bed {
 
     /// Makes a database with `workers` workers, which help each other.
     pub(crate) fn crew(workers: usize) -> Bed {
-        let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
-        let worker = || {
+        let mut bed = Bed::with_memory(256 << 20);
+        bed.add_workers(workers - 1);
+        bed
+    }
+
+    /// Adds workers to the database, which help each other.
+    pub(crate) fn add_workers(&mut self, workers: usize) {
+        let database = self.worker.local().database().clone();
+        self.others.resize_with(workers, || {
             let session = engine::Session::new(&database).unwrap();
             Worker::new(WorkerConfig::default(), session, Clock::real())
-        };
-        let mut bed = Bed::of(worker());
-        bed.others.resize_with(workers - 1, worker);
-        let all = std::iter::once(&bed.worker).chain(&bed.others);
+        });
+        let all = std::iter::once(&self.worker).chain(&self.others);
         let handles: Vec<_> = all.map(Worker::handle).collect();
         database.set_helpers(Box::new(move |help| {
             for handle in &handles {
@@ -271,7 +276,6 @@ impl Bed {
                 task.detach();
             }
         }));
-        bed
     }
 
     fn worker(&mut self, number: usize) -> &mut Worker<engine::Session> {

@@ -14,7 +14,7 @@ use super::{
 use batch::{IntegerKeys, Rows};
 
 /// Number that stands for no group.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Number of places for groups that were found lately.
 const RECENT: usize = 256;
@@ -37,6 +37,8 @@ pub(super) struct Groups {
     pub(super) states: Vec<States>,
     /// Bytes that the states hold on the heap.
     pub(super) states_bytes: usize,
+    /// Whether no group is added any more.
+    is_closed: bool,
     /// Charge for all but the keys, which have their own.
     charge: Charge,
 }
@@ -52,6 +54,7 @@ impl Groups {
             integers: is_one_integer.then(IntegerKeys::new),
             states: calls.iter().map(Call::states).collect(),
             states_bytes: 0,
+            is_closed: false,
             charge: Charge::default(),
         }
     }
@@ -70,6 +73,9 @@ impl Groups {
         rows: usize,
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
+        // Lists of states grow by doubling.
+        let grown: usize = self.states.iter().map(|of| of.growth_bytes(rows)).sum();
+        context.memory().ask(grown)?;
         match &mut self.integers {
             Some(integers) => {
                 let (memory, turn) = (context.memory(), context.turn());
@@ -80,7 +86,7 @@ impl Groups {
     }
 
     /// Finds the numbers of the groups of several rows, whose keys come one after the other; groups
-    /// that are missing are added.
+    /// that are missing are added, unless the list [is closed](Groups::close).
     ///
     /// # Errors
     /// 54000 for more groups than have numbers.
@@ -121,7 +127,7 @@ impl Groups {
             }
         }
         for (row, hash) in others.into_iter().zip(hashes) {
-            if found[row] == NONE {
+            if found[row] == NONE && !self.is_closed {
                 found[row] = self.find_or_add(calls, keys_of(row), hash)?;
             }
             self.recent[hash as usize % RECENT] = (hash, found[row]);
@@ -154,6 +160,7 @@ impl Groups {
             integers: Some(integers),
             states,
             states_bytes,
+            is_closed,
             ..
         } = self
         else {
@@ -161,6 +168,10 @@ impl Groups {
         };
         for key in keys.iter().filter_map(|key| integer_of(*key)) {
             integers.prefetch(key);
+        }
+        if *is_closed {
+            let found = keys.iter().map(|key| integers.find(integer_of(*key)));
+            return Ok(found.map(|found| found.unwrap_or(NONE)).collect());
         }
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
@@ -205,8 +216,28 @@ impl Groups {
         self.charge.set(memory, lists + self.states_bytes + table)
     }
 
-    /// Forgets all groups.
+    /// Closes the list: no group is added any more, and rows of those that are missing have the group [`NONE`].
+    ///
+    /// # Errors
+    /// 54000 for more groups than have numbers.
+    pub(super) fn close(&mut self) -> Result<()> {
+        self.is_closed = true;
+        self.keys.settle()
+    }
+
+    /// Returns the hash of a row's keys.
+    pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
+        self.keys.hash(keys)
+    }
+
+    /// Returns the bytes of all groups, as they were charged.
+    pub(super) fn bytes(&self) -> usize {
+        self.keys.bytes() + self.charge.bytes()
+    }
+
+    /// Forgets all groups; others can be added.
     pub(super) fn clear(&mut self) {
+        self.is_closed = false;
         self.keys.clear();
         self.recent.fill((0, NONE));
         self.integers = self.integers.take().map(|_| IntegerKeys::new());

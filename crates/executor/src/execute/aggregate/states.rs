@@ -4,13 +4,11 @@ use functions::{Aggregate as Definition, Context, State};
 use interleave::Gradual;
 use types::{Charge, Result, SqlError, SqlState, Value};
 
-use super::super::{
-    ExecutionContext,
-    distinct::Seen,
-    merge_sort::{Order, bytes_of},
-    sort::compare_keys,
+use super::{
+    super::{ExecutionContext, distinct::Seen, sort::compare_keys},
+    groups::NONE,
 };
-use batch::Rows;
+use batch::{Order, Rows, bytes_of};
 use planner::plan::AggregateCall;
 
 /// A call of a plan, with what is known of its function.
@@ -18,7 +16,7 @@ pub(super) struct Call<'p> {
     pub(super) plan: &'p AggregateCall,
     pub(super) definition: &'static Definition,
     /// Whether the state of a group grows with the group's rows.
-    grows: bool,
+    pub(super) grows: bool,
 }
 
 /// States by the numbers of the groups.
@@ -163,7 +161,7 @@ impl<'p> Call<'p> {
         let compare = |left, right| compare_keys(&plan.order, keys(left), keys(right));
         let order = Order::of(
             rows.len(),
-            context,
+            (context.memory(), context.turn()),
             Charge::default(),
             |at| bytes_of(keys(at)),
             compare,
@@ -224,6 +222,19 @@ impl States {
         }
     }
 
+    /// Returns the bytes that the list of states grows by when `groups` are added.
+    pub(super) fn growth_bytes(&self, groups: usize) -> usize {
+        let capacity = match self {
+            Self::Running(states) => states.capacity(),
+            Self::Distinct(states) => states.capacity(),
+            Self::Ordered(states) => states.capacity(),
+        };
+        match self.len() + groups > capacity {
+            true => self.list_bytes(),
+            false => 0,
+        }
+    }
+
     /// Makes room for the values of some rows, which states that leave out equal values keep: see [`Seen::make_room`].
     ///
     /// # Errors
@@ -234,7 +245,7 @@ impl States {
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
         if let Self::Distinct(states) = self {
-            for group in groups {
+            for group in groups.iter().filter(|group| **group != NONE) {
                 let (_, seen) = &mut states[*group as usize];
                 seen.make_room(groups.len(), context).await?;
             }

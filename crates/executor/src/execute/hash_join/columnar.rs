@@ -243,23 +243,20 @@ impl HashJoinOperator<'_> {
     }
 
     /// Adds the rows of a batch by columns to those of the build side, with their keys where these are no columns.
-    /// Returns false, and has added none, if they have to be gone through one by one.
-    ///
-    /// # Errors
-    /// 53200 if the statement may not hold as much.
+    /// Returns false, and has added none, if they have to be gone through one by one. The rows are not charged yet.
     pub(super) async fn add_columns(
         &mut self,
         context: &ExecutionContext<'_>,
         rows: &mut Rows,
-    ) -> Result<bool> {
+    ) -> bool {
         let Some(columns) = self.build.batch.columns() else {
-            return Ok(false);
+            return false;
         };
         self.scratch.reset();
         let mut evaluator = context.evaluator(&self.scratch);
         let (view, programs) = (columns.view(), self.join.build_keys.iter());
         let Some(keys) = computed(programs, view, &mut evaluator).await else {
-            return Ok(false);
+            return false;
         };
         let keeps_nulls = self.join.kind == logical::relation::JoinKind::Full;
         let apart = match self.has_key_columns {
@@ -278,8 +275,7 @@ impl HashJoinOperator<'_> {
             context.pause(1).await;
         }
         self.build.taken = self.build.batch.len();
-        rows.settle(context.memory())?;
-        Ok(true)
+        true
     }
 }
 

@@ -8,8 +8,8 @@ use std::{cmp::Ordering, mem::take};
 use spill::{Merge, RunWriter, SortedRuns, SpillFile};
 use types::{Charge, Result, Value};
 
-use crate::execute::{ExecutionContext, Spilled, merge_sort::Order};
-use batch::{COLUMN_ROWS, Rows};
+use crate::execute::{ExecutionContext, Spilled};
+use batch::{COLUMN_ROWS, Order, Rows};
 
 /// Rows of a batch that may come before the memory for the next run is held, at most.
 const ROWS_OF_BATCH: usize = COLUMN_ROWS;

@@ -1,12 +1,10 @@
 //! Sorting that gives way to other tasks, and to a request to give up the statement: pieces of less
 //! than a turn's length are sorted by themselves and then merged. Equal items stay in their order.
 
-use std::{cmp::Ordering, ops::Deref};
+use std::{cmp::Ordering, ops::Deref, rc::Rc};
 
 use interleave::{Gradual, Turn};
-use types::{Charge, Result, SqlError, SqlState, Value};
-
-use super::ExecutionContext;
+use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
 /// Number of items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
@@ -23,21 +21,21 @@ const LOOKED_AT_ONCE: usize = 2048;
 const COPIED_AT_ONCE: usize = 32 * 1024;
 
 /// Numbers of rows in an order.
-pub(super) struct Order {
+pub struct Order {
     numbers: Gradual<Vec<u32>>,
     _charge: Charge,
 }
 
 impl Order {
-    /// Returns the numbers of `rows` rows in the order in which `compare` puts two of them; equal
-    /// rows stay in their order. `charge` is a part of the memory for it that is charged already, [`Order::bytes`] of
-    /// so many rows at best; `key_bytes` returns the bytes of a row's keys.
+    /// Returns the numbers of `rows` rows in the order in which `compare` puts two of them, charged to `memory`, as
+    /// work of `turn`; equal rows stay in their order. `charge` is a part of the memory for it that is charged already,
+    /// [`Order::bytes`] of so many rows at best; `key_bytes` returns the bytes of a row's keys.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
-    pub(super) async fn of(
+    pub async fn of(
         rows: usize,
-        context: &ExecutionContext<'_>,
+        (memory, turn): (&Rc<Memory>, &Turn),
         mut charge: Charge,
         key_bytes: impl Fn(usize) -> usize,
         mut compare: impl FnMut(usize, usize) -> Ordering,
@@ -48,7 +46,7 @@ impl Order {
                 "too many rows to be sorted",
             ));
         }
-        charge.set(context.memory(), Self::bytes(rows))?;
+        charge.set(memory, Self::bytes(rows))?;
         let mut numbers = Gradual::from(Vec::with_capacity(rows));
         let mut largest = 0;
         while numbers.len() < rows {
@@ -56,12 +54,12 @@ impl Order {
             let until = rows.min(from + LOOKED_AT_ONCE);
             numbers.extend(from as u32..until as u32);
             largest = (from..until).map(&key_bytes).fold(largest, usize::max);
-            context.pause((until - from) / 8).await;
+            turn.pause((until - from) / 8).await;
         }
         let piece = (PIECE_BYTES / largest.max(1)).clamp(PIECE_MIN, PIECE);
         let mut merged = Gradual::from(Vec::new());
         let compare = |left: &u32, right: &u32| compare(*left as usize, *right as usize);
-        sort_within(&mut numbers, &mut merged, piece, context.turn(), compare).await;
+        sort_within(&mut numbers, &mut merged, piece, turn, compare).await;
         drop(merged);
         charge.lower(rows * size_of::<u32>());
         Ok(Order {
@@ -71,12 +69,12 @@ impl Order {
     }
 
     /// Returns the bytes of memory that are needed to put `rows` rows in order: two lists of numbers.
-    pub(super) fn bytes(rows: usize) -> usize {
+    pub fn bytes(rows: usize) -> usize {
         2 * rows * size_of::<u32>()
     }
 
     /// Forgets all but the first `rows` of them. The memory that they take is kept.
-    pub(super) fn truncate(&mut self, rows: usize) {
+    pub fn truncate(&mut self, rows: usize) {
         self.numbers.truncate(rows);
     }
 }
@@ -90,7 +88,7 @@ impl Deref for Order {
 }
 
 /// Returns the bytes of keys.
-pub(super) fn bytes_of(keys: &[Value<'_>]) -> usize {
+pub fn bytes_of(keys: &[Value<'_>]) -> usize {
     keys.iter().map(Value::borrowed_bytes).sum()
 }
 
