@@ -581,3 +581,19 @@ fn joins_on_the_device_end_as_others() {
     assert_eq!(device.files(), Vec::<String>::new());
     assert_eq!(device.rows("select count(*) from one"), [["60000"]]);
 }
+
+/// A row that is put by is looked at again, so a key that would have another value then is no key.
+#[test]
+fn keys_that_differ_each_time_join_no_rows_by_hash() {
+    let mut bed = Bed::new();
+    bed.run("create table a (x int); insert into a select generate_series(1, 1000); create table b (k int);
+             insert into b select generate_series(1, 1000); analyze a; analyze b")
+        .unwrap();
+    let mut plan = |key: &str| {
+        let explain = format!("explain (costs off) select * from a left join b on {key} = b.k");
+        bed.run(&explain).unwrap().rows.concat().concat()
+    };
+    assert!(plan("a.x + 1").contains("Hash"));
+    let plan = plan("a.x + (random() * 100)::int");
+    assert!(!plan.contains("Hash"), "{plan}");
+}

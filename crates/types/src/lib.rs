@@ -50,7 +50,9 @@ pub use jsonb::{
     DEPTH_MAX as JSON_DEPTH_MAX, Jsonb, JsonbArray, JsonbBuilder, JsonbObject, JsonbView,
     display::write_string as write_json_string,
 };
-pub use memory::{Allowance, Charge, Memory, MemorySource, PIECE_BYTES_MAX, PIECE_BYTES_MIN, Size};
+pub use memory::{
+    Allowance, Charge, Memory, MemorySource, PIECE_BYTES_MAX, PIECE_BYTES_MIN, Size, granted,
+};
 pub use modifier::{Coercion, IntervalFields, TypeModifier};
 pub use names::{Names, NoNames};
 pub use numeric::{Numeric, SCALE_MAX as NUMERIC_SCALE_MAX};

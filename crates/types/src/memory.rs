@@ -347,6 +347,17 @@ impl Drop for Charge {
     }
 }
 
+/// Returns what there is memory for, `None` where memory was refused (53200), for a caller that can do with less.
+///
+/// # Errors
+/// All other errors.
+pub fn granted<T>(made: Result<T>) -> Result<Option<T>> {
+    match made {
+        Err(error) if error.state() == SqlState::OUT_OF_MEMORY => Ok(None),
+        made => made.map(Some),
+    }
+}
+
 /// A number of bytes, for display.
 pub struct Size(pub usize);
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The type is the most general one with such values (`text` for a `varchar`). NULL is a type without any bytes. A
-//! mark below [`ENUM`] is the position of a scalar; an enum's is followed by its number, an array's by the type of its
+//! mark below `ENUM` is the position of a scalar; an enum's is followed by its number, an array's by the type of its
 //! elements. Integers are little-endian. Damaged bytes are an error, never a panic.
 
 use crate::{

@@ -60,7 +60,7 @@ impl Transaction {
     }
 
     /// Reads cold records of some ranges together, for a caller that scans these ranges one after the other: their
-    /// reads overlap. Records behind the first [`VISITED_MAX`], or more than [`THAWED_MAX`] cold ones, are left to the
+    /// reads overlap. Records behind the first `VISITED_MAX`, or more than `THAWED_MAX` cold ones, are left to the
     /// scans, and so are those of a transaction whose reads are certified, and of ranges with a damaged record.
     ///
     /// # Errors

@@ -34,6 +34,9 @@ use super::{
 use batch::{BATCH_ROWS, Rows};
 use planner::{plan::Aggregate, program::Evaluator};
 
+/// Bytes of groups above which their memory is not kept for another loop.
+const KEPT_BYTES: usize = 64 << 10;
+
 pub(super) struct AggregateOperator<'p> {
     plan: &'p Arc<Aggregate>,
     input: Input<'p>,
@@ -417,7 +420,13 @@ impl Operator for AggregateOperator<'_> {
         self.input.rewind();
         self.input.batch.restart(self.width);
         self.put_by.clear();
-        self.sets.iter_mut().for_each(Groups::clear);
+        for groups in &mut self.sets {
+            match groups.bytes() > KEPT_BYTES {
+                // Memory for many groups would count as that of the next few.
+                true => *groups = Groups::new(&self.plan.key_types, &self.calls),
+                false => groups.clear(),
+            }
+        }
         self.is_read = false;
         self.is_by_rows = false;
         self.helpers = 0;

@@ -9,7 +9,7 @@ mod external;
 use std::cmp::Ordering;
 
 use interleave::released;
-use types::{Result, Scratch, SqlState, Value, compare::compare_as};
+use types::{Result, Scratch, Value, compare::compare_as, granted};
 
 use self::external::External;
 use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Spilled, Step};
@@ -243,10 +243,12 @@ impl<'p> Sorter<'p> {
             self.rows.settle(context.memory())?;
             return Ok(None);
         }
-        match self.external.hold(&mut self.rows, context) {
-            Err(error) if error.state() == SqlState::OUT_OF_MEMORY => Ok(Some(Short::Refused)),
-            is_short => Ok(is_short?.then_some(Short::Share)),
-        }
+        Ok(
+            match granted(self.external.hold(&mut self.rows, context))? {
+                Some(is_short) => is_short.then_some(Short::Share),
+                None => Some(Short::Refused),
+            },
+        )
     }
 
     /// Writes the rows to the device as a run, in order, and keeps the last one if that is asked for.

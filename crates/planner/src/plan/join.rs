@@ -323,8 +323,9 @@ fn sides<'e>(
     let (functions::Comparison::Equal, one, two) = comparison(condition)? else {
         return None;
     };
-    // The values of both sides have to hash alike.
-    if !is_hashable(one.ty, two.ty) {
+    // The values of both sides have to hash alike, each time that they are computed: rows that are put by are looked at
+    // again.
+    if !is_hashable(one.ty, two.ty) || !one.is_stable() || !two.is_stable() {
         return None;
     }
     let side = |expression: &Expression| {

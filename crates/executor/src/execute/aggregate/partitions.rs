@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use interleave::released;
 use spill::{LEVELS_MAX, PartitionedFile, Partitions, Run, RunReader};
-use types::{Result, SqlState, Value};
+use types::{Result, Value, granted};
 
 use super::{
     AggregateOperator,
@@ -108,6 +108,7 @@ impl PutBy {
     pub(super) async fn end_partitions(&mut self) -> Result<()> {
         self.is_full = false;
         self.reading = None;
+        self.file.release_room();
         if let Some(partitions) = self.writing.take() {
             let runs = partitions.finish().await?.into_iter();
             let runs = runs.filter(|run| run.rows() > 0);
@@ -143,9 +144,9 @@ impl AggregateOperator<'_> {
         let grows = self.calls.iter().any(|call| call.grows);
         let bytes = bytes * if grows { GROWN } else { 1 };
         let each = bytes / self.sets[0].rows().len().max(1);
-        context
-            .budget
-            .is_short(bytes, each * self.input.batch.len())
+        // Few groups may be large ones, of which a batch hardly adds as many.
+        let more = (each * self.input.batch.len()).min(bytes);
+        context.budget.is_short(bytes, more)
     }
 
     /// Returns whether there are rows that were not looked at, of the input or of the partition that is read; reads a
@@ -178,29 +179,21 @@ impl AggregateOperator<'_> {
             return Ok(());
         }
         let groups = &self.sets[0];
-        if groups.rows().len() < MANY_GROUPS && !context.budget.is_much(groups.bytes()) {
+        let is_much = groups.rows().len() >= MANY_GROUPS || context.budget.is_much(groups.bytes());
+        if groups.rows().is_empty() || !is_much {
             return Ok(());
         }
-        let is_full = match self.make_room(context).await {
-            Err(error) if error.state() == SqlState::OUT_OF_MEMORY => true,
-            made => {
-                made?;
-                self.is_short(context)
-            }
-        };
-        if is_full {
+        // Where the memory for partitions is refused, rows could not be put by: the groups go on as long as they can.
+        let (memory, bytes) = (context.memory(), context.budget.operator_bytes());
+        if granted(self.put_by.file.hold_room(memory, bytes))?.is_none() {
+            return Ok(());
+        }
+        let made = self.sets[0].make_room(self.input.batch.len(), context);
+        if granted(made.await)?.is_none() || self.is_short(context) {
             self.put_by.is_full = true;
             self.sets[0].close()?;
         }
         Ok(())
-    }
-
-    /// Holds memory for partitions, and makes room for the groups of a batch.
-    async fn make_room(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
-        let bytes = context.budget.operator_bytes();
-        self.put_by.file.hold_room(context.memory(), bytes)?;
-        let rows = self.input.batch.len();
-        self.sets[0].make_room(rows, context).await
     }
 
     /// Begins to group the next partition, once all groups were handed over; returns false if there is none.

@@ -7,7 +7,7 @@
 
 use interleave::released;
 use spill::{LEVELS_MAX, PartitionedFile, Partitions, Run, RunReader};
-use types::{Charge, Result, SqlState, Value};
+use types::{Charge, Result, Value, granted};
 
 use super::HashJoinOperator;
 use crate::execute::{ExecutionContext, Spilled};
@@ -79,11 +79,14 @@ impl PutBy {
         let (memory, budget) = (context.memory(), context.budget);
         rows.settle(memory)?;
         let bytes = rows.bytes();
-        if !budget.is_much(bytes) {
+        if !budget.is_much(bytes) && bytes <= budget.operator_bytes() / 2 {
             return Ok(false);
         }
         if self.writing.is_none() {
-            self.file.hold_room(memory, budget.operator_bytes())?;
+            if granted(self.file.hold_room(memory, budget.operator_bytes()))?.is_none() {
+                // Rows could not be put by: they are kept as long as there is memory.
+                return Ok(false);
+            }
             self.table.set(memory, TABLE_BYTES_PER_ROW * rows.len())?;
         }
         let bytes = bytes + self.table.bytes();
@@ -112,6 +115,7 @@ impl PutBy {
     /// Forgets all rows, and gives back the room on the device.
     pub(super) fn clear(&mut self) {
         *self = Self {
+            batches: self.batches,
             bytes: self.bytes,
             ..Self::default()
         };
@@ -132,11 +136,7 @@ impl HashJoinOperator<'_> {
         if !has_device || self.put_by.level == LEVELS_MAX {
             return rows.settle(context.memory());
         }
-        let is_short = match self.put_by.hold(rows, context) {
-            Err(error) if error.state() == SqlState::OUT_OF_MEMORY => true,
-            is_short => is_short?,
-        };
-        match is_short {
+        match granted(self.put_by.hold(rows, context))?.unwrap_or(true) {
             true => self.put_by(rows, context).await,
             false => Ok(()),
         }

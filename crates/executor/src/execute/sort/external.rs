@@ -6,7 +6,7 @@
 use std::{cmp::Ordering, mem::take};
 
 use spill::{Merge, RunWriter, SortedRuns, SpillFile};
-use types::{Charge, Result, Value};
+use types::{Charge, Result, Value, granted};
 
 use crate::execute::{ExecutionContext, Spilled};
 use batch::{COLUMN_ROWS, Order, Rows};
@@ -61,7 +61,10 @@ impl External {
         if self.runs.is_none() {
             let piece_bytes = SpillFile::piece_bytes_for(budget.operator_bytes());
             let buffers = RunWriter::memory_bytes(piece_bytes);
-            self.buffers.set(memory, buffers)?;
+            if granted(self.buffers.set(memory, buffers))?.is_none() {
+                // Rows could not be put by: they are kept as long as there is memory.
+                return Ok(false);
+            }
         }
         let bytes = rows.bytes() + self.order.bytes();
         // The next batch may take as much, and so may a large row on its way to the device.
