@@ -47,8 +47,8 @@ impl Session {
 }
 
 impl Reading {
-    /// Waits for the buffer: it is shorter than asked for at the end of a file, or if the device stops short again and
-    /// again.
+    /// Waits for the buffer: it is shorter than asked for at the end of a file, which two equal short transfers tell, or
+    /// if the device stops short again and again.
     ///
     /// # Errors
     /// The device's error.
@@ -56,13 +56,40 @@ impl Reading {
     /// # Suspension
     /// A device wait.
     pub(crate) async fn end(self, session: &Session, priority: Priority) -> io::Result<Buffer> {
-        let mut transfer = self.transfer;
         let mut before = None;
+        let is_file_over = |read| before.replace(read) == Some(read);
+        self.until(is_file_over, session, priority).await
+    }
+
+    /// Waits for all bytes that were asked for.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the device stops short again and again; otherwise its error.
+    ///
+    /// # Suspension
+    /// A device wait.
+    pub(crate) async fn whole(self, session: &Session, priority: Priority) -> io::Result<Buffer> {
+        let bytes = self.bytes;
+        let buffer = self.until(|_| false, session, priority).await?;
+        match buffer.len() == bytes {
+            true => Ok(buffer),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Waits for the buffer, and begins again until it is full, `is_over` says that there are no more bytes than were
+    /// read, or [`ATTEMPTS`] have ended.
+    async fn until(
+        self,
+        mut is_over: impl FnMut(usize) -> bool,
+        session: &Session,
+        priority: Priority,
+    ) -> io::Result<Buffer> {
+        let mut transfer = self.transfer;
         for attempt in 1.. {
             let (mut buffer, result) = transfer.await;
             let read = result?;
-            let is_end = before.replace(read) == Some(read) || attempt == ATTEMPTS;
-            if read == self.bytes || is_end {
+            if read == self.bytes || attempt == ATTEMPTS || is_over(read) {
                 buffer.set_len(read);
                 return Ok(buffer);
             }

@@ -142,10 +142,8 @@ impl Session {
         priority: Priority,
     ) -> std::io::Result<TemporaryRead> {
         let pass = noting(Wait::Device, pin!(self.pass_again(priority))).await;
-        let bytes = buffer.len();
         Ok(TemporaryRead {
             reading: self.begin_reading(pass, &file.file, offset, buffer)?,
-            bytes,
             priority,
         })
     }
@@ -185,7 +183,6 @@ impl TemporaryWrite {
 #[must_use = "a read goes on without being awaited, but its buffer is lost"]
 pub struct TemporaryRead {
     reading: Reading,
-    bytes: usize,
     priority: Priority,
 }
 
@@ -199,12 +196,8 @@ impl TemporaryRead {
     /// # Suspension
     /// A device wait, perhaps in line at the gate.
     pub async fn end(self, session: &Session) -> std::io::Result<Buffer> {
-        let read = self.reading.end(session, self.priority);
-        let buffer = noting(Wait::Device, pin!(read)).await?;
-        match buffer.len() == self.bytes {
-            true => Ok(buffer),
-            false => Err(std::io::ErrorKind::UnexpectedEof.into()),
-        }
+        let read = self.reading.whole(session, self.priority);
+        noting(Wait::Device, pin!(read)).await
     }
 }
 

@@ -123,7 +123,7 @@ impl Loading {
                     run.begin(&block, session, pass)?
                 }
             };
-            let buffer = reading.end(session, priority).await;
+            let buffer = reading.whole(session, priority).await;
             let buffer = buffer.map_err(|_| NotLoaded::Damaged)?;
             for column in run.columns {
                 let place = block.directory().place(column);
