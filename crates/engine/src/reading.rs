@@ -47,8 +47,8 @@ impl Session {
 }
 
 impl Reading {
-    /// Waits for the buffer: it is shorter than asked for at the end of a file, which two equal short transfers tell, or
-    /// if the device stops short again and again.
+    /// Waits for the buffer: it is shorter than asked for at the end of a file, which two equal short transfers tell,
+    /// or if the device stops short again and again.
     ///
     /// # Errors
     /// The device's error.
