@@ -328,6 +328,19 @@ impl Database {
         self.arena.give_back(bytes);
     }
 
+    /// Returns whether records can leave memory.
+    pub fn can_records_leave(&self) -> bool {
+        self.cold().is_some()
+    }
+
+    /// Has records leave memory until `bytes` of the limit are free, or a quarter of it is: the housekeeping of sessions
+    /// sees to it. Returns false if records cannot leave.
+    pub fn want_memory_room(&self, bytes: usize) -> bool {
+        let tier = self.cold();
+        tier.inspect(|tier| tier.want_room_outside(&self.arena, bytes))
+            .is_some()
+    }
+
     /// Returns the bytes of the memory limit that are still free.
     pub fn memory_room(&self) -> usize {
         self.arena.room()

@@ -302,6 +302,7 @@ impl<'p> Input<'p> {
             return Ok(false);
         }
         context.pause(BATCH_ROWS).await;
+        context.budget.wait_for_room().await;
         let more = self.operator.next(context, &mut self.batch).await?;
         self.batch.settle(context.memory())?;
         Ok(more)

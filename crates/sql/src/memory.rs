@@ -5,13 +5,17 @@
 //! | part | use |
 //! | --- | --- |
 //! | [`OWN_PART`] | statements alone: records do not take it |
-//! | [`KEPT_PART`] | records and transactions alone: statements do not take it |
+//! | [`KEPT_PART`], [`KEPT_WHERE_THEY_LEAVE_PART`] | records and transactions alone: statements do not take it |
 //! | the rest | records and statements, first come, first served |
 //!
 //! A connection has [`FREE_BYTES`] in any case; short statements hold no more. Beyond these it is
 //! given memory in pieces, as long as it does not hold more than it leaves to the others. A single
 //! connection gets at most half of the statements' memory, two get a third each, and a connection
 //! that comes late finds some left: a hungry statement is refused before a modest one.
+//!
+//! Where records can leave memory they leave for statements: for as much as a connection holds and may take more, up
+//! to [`LEAVING_PART`] beside what is for records alone. Statements wait for it between two batches
+//! ([`executor::execute::Budget`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,8 +30,17 @@ const OWN_PART: usize = 16;
 /// Divisor of the limit for the part that is never for statements.
 const KEPT_PART: usize = 8;
 
+/// The same where records can leave memory, which they do when less than a tenth is free.
+const KEPT_WHERE_THEY_LEAVE_PART: usize = 16;
+
 /// Divisor of the limit for a statement's share, if no other was set.
 const SHARE_PART: usize = 4;
+
+/// Divisor of the limit for the part that records leave to statements that need it, where records can leave memory.
+const LEAVING_PART: usize = 8;
+
+/// Divisor of the limit for the least that a connection with more than its free bytes finds left before records leave.
+const LEFT_PART: usize = 32;
 
 /// The memory of a database's statements: see the module text.
 pub(crate) struct StatementMemory {
@@ -70,7 +83,11 @@ impl StatementMemory {
     }
 
     fn kept_bytes(&self) -> usize {
-        self.limit_bytes() / KEPT_PART
+        let part = match self.database.can_records_leave() {
+            true => KEPT_WHERE_THEY_LEAVE_PART,
+            false => KEPT_PART,
+        };
+        self.limit_bytes() / part
     }
 
     /// Returns the bytes that are left to statements if connections have `taken`.
@@ -133,6 +150,15 @@ impl MemorySource for StatementMemory {
             Size(self.left(taken)),
             Size(self.limit_bytes())
         )
+    }
+
+    fn room_to_come(&self, held: usize) -> Option<usize> {
+        let left = self.left(*self.taken());
+        // Tables grow to twice their size at once, and as much stays for others.
+        let wanted = held.saturating_mul(4).max(self.limit_bytes() / LEFT_PART);
+        let wanted = wanted.min(self.limit_bytes() / LEAVING_PART);
+        let is_coming = left < wanted && self.database.want_memory_room(self.kept_bytes() + wanted);
+        is_coming.then_some(left)
     }
 }
 

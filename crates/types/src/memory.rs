@@ -41,6 +41,12 @@ pub trait MemorySource: Send + Sync {
 
     /// Returns the reason why `bytes` more were refused, as the detail of an error.
     fn why_refused(&self, bytes: usize) -> String;
+
+    /// Returns the bytes that are left, if a connection that has `held` already may be refused more soon while room for
+    /// it is being made, so that a wait may help.
+    fn room_to_come(&self, _held: usize) -> Option<usize> {
+        None
+    }
 }
 
 /// Memory that a connection has taken from the shared limit. Dropping it gives all of it back.
@@ -52,6 +58,8 @@ pub struct Allowance {
     used: Cell<usize>,
     /// Bytes that it may use without asking: the free ones, and those taken from the source.
     covered: Cell<usize>,
+    /// Whether the source was making room when bytes were taken from it last.
+    is_scarce: Cell<bool>,
 }
 
 impl Allowance {
@@ -63,6 +71,7 @@ impl Allowance {
             free_bytes,
             used: Cell::new(0),
             covered: Cell::new(free_bytes),
+            is_scarce: Cell::new(false),
         })
     }
 
@@ -73,6 +82,7 @@ impl Allowance {
             free_bytes: usize::MAX,
             used: Cell::new(0),
             covered: Cell::new(usize::MAX),
+            is_scarce: Cell::new(false),
         })
     }
 
@@ -89,6 +99,20 @@ impl Allowance {
     /// Returns the bytes taken from the source.
     pub fn taken(&self) -> usize {
         self.covered.get() - self.free_bytes
+    }
+
+    /// Returns whether the source was making room when bytes were taken from it last.
+    #[inline]
+    pub fn is_scarce(&self) -> bool {
+        self.is_scarce.get()
+    }
+
+    /// Asks the source whether it is making room; returns the bytes that it leaves meanwhile.
+    pub fn room_to_come(&self) -> Option<usize> {
+        let source = self.source.as_ref();
+        let left = source.and_then(|source| source.room_to_come(self.taken()));
+        self.is_scarce.set(left.is_some());
+        left
     }
 
     /// Uses `bytes` more; returns whether they were available.
@@ -116,6 +140,7 @@ impl Allowance {
         let amounts = [pieces, needed].into_iter();
         let taken = { amounts }.find(|bytes| source.take(*bytes, held));
         self.covered.set(covered + taken.unwrap_or(0));
+        self.room_to_come();
         taken.is_some()
     }
 

@@ -52,6 +52,9 @@ const ROOM_PART: usize = 32;
 /// Maximum share of the limit that is made free for waiting operations: one part of so many.
 const WISH_PART: usize = 8;
 
+/// Maximum share of the limit that is made free for memory outside the database: one part of so many.
+const OUTSIDE_PART: usize = 4;
+
 /// Share of the limit whose regions are closed at a time: one part of so many.
 const CLOSED_PART: usize = 24;
 
@@ -283,6 +286,19 @@ impl ColdTier {
             is_full: available + self.leaving.bytes() < free as u64,
             has_holes: room < wanted,
         }
+    }
+
+    /// Has records leave until `bytes` are free for memory outside the database, or a quarter of the limit is. Holes are
+    /// of no use for it, and not all of them can be gathered: records leave for one half of them, too.
+    pub(crate) fn want_room_outside(&self, arena: &Arena, bytes: usize) {
+        let usage = arena.usage();
+        let holes =
+            usage.version_claimed_bytes - usage.version_bytes.min(usage.version_claimed_bytes);
+        let missing = bytes.saturating_sub(arena.room());
+        let bytes = bytes + missing.min(holes as usize / 2);
+        let bytes = bytes.min(arena.limit_bytes() / OUTSIDE_PART);
+        // Relaxed: nothing depends on it.
+        self.wish.0.fetch_max(bytes, Ordering::Relaxed);
     }
 
     /// Raises the room that is wanted, after an operation had too little: by more each time, since the need is unknown.

@@ -9,9 +9,9 @@
 //! is counted in the execution's turn, which is over after some time: see
 //! [`ExecutionContext::pause`](super::ExecutionContext::pause).
 
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc, time::Duration};
 
-use interleave::Turn;
+use interleave::{Turn, sleep};
 use types::{Allowance, Memory};
 
 /// Divisor of a statement's share for the part that operators leave free when they can put rows by: for batches, and
@@ -22,6 +22,15 @@ const LEFT_FREE_PART: usize = 4;
 /// would be many and small, if other operators have taken the rest.
 const KEPT_PART: usize = 32;
 
+/// Longest time for which an execution waits, in all, for memory that records are leaving while there is no progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Bytes by which the memory that is left has to grow for progress.
+const PROGRESS: usize = 64 << 10;
+
+/// Time between two looks of an execution that waits for memory.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
 /// The memory and the turn of an execution: see the module text.
 #[derive(Debug)]
 pub struct Budget {
@@ -29,6 +38,8 @@ pub struct Budget {
     /// Most bytes that an operator keeps if it can put rows by (`work_mem`), if that was set.
     operator_bytes: Option<usize>,
     turn: Turn,
+    /// Time for which the execution will still wait for memory without progress.
+    patience: Cell<Duration>,
 }
 
 impl Budget {
@@ -38,6 +49,7 @@ impl Budget {
             memory: Memory::new(connection, share),
             operator_bytes: None,
             turn: Turn::default(),
+            patience: Cell::new(PATIENCE),
         }
     }
 
@@ -76,6 +88,29 @@ impl Budget {
     /// Returns whether an operator that keeps `bytes` is among those that have to put rows by when memory is short.
     pub(super) fn is_much(&self, bytes: usize) -> bool {
         bytes > self.memory.share() / KEPT_PART
+    }
+
+    /// Waits, between two batches, while records leave memory for the execution, which might be refused memory otherwise.
+    #[inline]
+    pub(super) async fn wait_for_room(&self) {
+        if self.memory.allowance().is_scarce() {
+            Box::pin(self.wait_while_scarce()).await;
+        }
+    }
+
+    async fn wait_while_scarce(&self) {
+        let mut most = 0;
+        while let Some(left) = self.memory.allowance().room_to_come() {
+            let patience = self.patience.get();
+            if left >= most + PROGRESS {
+                most = left;
+            } else if patience.is_zero() {
+                break;
+            } else {
+                self.patience.set(patience.saturating_sub(LOOK_AGAIN));
+            }
+            sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// Returns the execution's turn, in which operators count their work.

@@ -10,7 +10,10 @@ use crate::{
 
 /// Returns the document with a line for each value, indented by four.
 fn pretty<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<&'a str> {
-    let bytes = indentation(document, 0)?.saturating_add(document.as_stored().len());
+    let blanks = indentation(document, 0)?;
+    // A text that its blanks alone make too long is not begun.
+    check_length(blanks)?;
+    let bytes = blanks.saturating_add(document.as_stored().len());
     context.make_room(bytes)?;
     let mut out = bumpalo::collections::Vec::with_capacity_in(bytes, context.scratch);
     indented(document, 0, &mut out)?;

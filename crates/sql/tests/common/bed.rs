@@ -217,6 +217,13 @@ impl Bed {
         Bed::of(worker)
     }
 
+    /// Begins the upkeep, by which records leave memory when it is short.
+    pub(crate) fn begin_upkeep(&mut self) {
+        let handle = self.worker.handle();
+        let upkeep = handle.submit(|session: &Rc<engine::Session>| session.clone().upkeep());
+        upkeep.detach();
+    }
+
     /// Makes all records leave memory that can.
     pub(crate) fn demote(&mut self) {
         let task = self

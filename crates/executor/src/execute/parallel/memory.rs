@@ -84,6 +84,11 @@ impl MemorySource for PartsMemory {
         }
     }
 
+    fn room_to_come(&self, _: usize) -> Option<usize> {
+        let held = self.taken.load(Relaxed) + self.own.load(Relaxed);
+        self.source.as_ref()?.room_to_come(held)
+    }
+
     fn why_refused(&self, bytes: usize) -> String {
         let held = self.taken.load(Relaxed) + self.own.load(Relaxed);
         match &self.source {
