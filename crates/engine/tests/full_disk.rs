@@ -117,7 +117,7 @@ impl<D: Disk> Scene<D> {
             .worker
             .handle()
             .submit(|session: &Rc<Session>| session.clone().upkeep());
-        drop(upkeep);
+        upkeep.detach();
         self.durable = Some(durable);
     }
 
