@@ -28,6 +28,7 @@
 
 mod class;
 mod config;
+mod demand;
 mod gradual;
 mod group;
 mod group_choice;
@@ -61,6 +62,7 @@ mod worker;
 
 pub use class::become_batch;
 pub use config::{IN_FLIGHT_MAX, InFlight, Scheduling, VISIT_DELAY_US_MAX, WorkerConfig};
+pub use demand::is_in_demand;
 pub use gradual::{Gradual, RELEASED_AT_ONCE, Release, released};
 pub use group::{GroupTouch, Grouped, together};
 pub use group_choice::GroupChoice;

@@ -23,6 +23,7 @@ use std::time::Duration;
 use crate::{
     class::Class,
     config::Scheduling,
+    demand,
     slice::{Label, LongSlice, SLICE_MAX},
     slot::{Resumed, Slot},
     worker::{Worker, WorkerLocal},
@@ -190,6 +191,7 @@ impl<L: WorkerLocal> Worker<L> {
             Class::Batch => !self.hot[Class::Interactive.index()].is_empty(),
         };
         self.shares.charge(class, elapsed, others);
+        demand::note(class, elapsed, now);
         if elapsed > SLICE_MAX {
             let ran = self.ran_of(elapsed, self.pace.ran_at);
             if ran > SLICE_MAX {
