@@ -9,7 +9,7 @@
 //! | queries | `queries.rs`, `queries/` |
 //! | systems: servers, and DuckDB's program | `system.rs` |
 //! | known answers | `answer.rs` |
-//! | results | `report.rs` |
+//! | results, and a chart of them | `report.rs`, `chart.rs` |
 //!
 //! Rules:
 //! - all systems run in each repeat, one after another, in an order that rotates; while one is measured the others are
@@ -21,6 +21,7 @@
 //!   they are to be kept.
 
 mod answer;
+mod chart;
 mod queries;
 mod report;
 mod system;
@@ -35,9 +36,10 @@ use servers::Answer;
 
 use self::system::Run;
 pub use self::{
+    chart::chart,
     queries::QUERIES,
     report::report,
-    system::{OnDuckDb, OnServer, System, block_bytes},
+    system::{OnDuckDb, OnServer, Reading, System, block_bytes},
 };
 
 /// Settings of the measurement.
@@ -99,6 +101,9 @@ pub struct Summary {
     pub query: u8,
     /// Name of the system.
     pub server: String,
+    /// What the system reads from the device, if that was set.
+    #[serde(flatten)]
+    pub reading: Reading,
     /// Milliseconds from the query's message to its last row.
     pub milliseconds: Spread,
     /// Time of the first system as a multiple of this one's, in the same repeat: above 1, this one is faster.
@@ -181,7 +186,7 @@ fn measure_loaded(
         }
         let all = systems.iter().zip(&runs);
         summaries.extend(
-            all.map(|(system, own)| summarised(settings, *query, system.name(), own, &runs[0])),
+            all.map(|(system, own)| summarised(settings, *query, system.as_ref(), own, &runs[0])),
         );
     }
     Ok(summaries)
@@ -190,10 +195,11 @@ fn measure_loaded(
 fn summarised(
     settings: &Settings,
     query: u8,
-    server: &str,
+    system: &dyn System,
     runs: &[Run],
     first: &[Run],
 ) -> Summary {
+    let server = system.name();
     let times: Vec<f64> = runs
         .iter()
         .map(|run| run.time.as_secs_f64() * 1e3)
@@ -219,6 +225,7 @@ fn summarised(
         scale: settings.scale,
         query,
         server: server.to_owned(),
+        reading: system.reading(),
         milliseconds: Spread::of(&times),
         speed_ratio: Spread::of(&ratios),
         server_cpu_ms: cpu.map(|cpu| Spread::of(&cpu).median),

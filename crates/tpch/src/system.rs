@@ -11,6 +11,7 @@ use commands::{
     progress::{Progress, Step},
 };
 use postgres::{Client, error::SqlState};
+use serde::Serialize;
 use servers::{Answer, DuckDb, Server, failed};
 
 use crate::{
@@ -18,10 +19,25 @@ use crate::{
     tables::{self, Sink},
 };
 
+/// What a system reads from the device, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Reading {
+    /// Percentage of the blocks of columns that is in memory; `None` for as many as there is room for.
+    pub cached_percent: Option<f64>,
+    /// Maximum number of blocks that a scan reads ahead, 0 for one transfer after the other; `None` for the system's own
+    /// choice.
+    pub read_ahead: Option<u16>,
+}
+
 /// A system with the tables.
 pub trait System {
     /// Returns the name in results.
     fn name(&self) -> &str;
+
+    /// Returns what was set of its reads.
+    fn reading(&self) -> Reading {
+        Reading::default()
+    }
 
     /// Makes the tables, all of them or none.
     ///
@@ -68,6 +84,8 @@ pub struct OnServer {
     pub begin: Vec<String>,
     /// Whether another system with the same server makes, fills and drops the tables.
     pub shares_tables: bool,
+    /// What was set of its reads. The number of blocks to read ahead is set by each connection.
+    pub reading: Reading,
 }
 
 impl OnServer {
@@ -84,7 +102,9 @@ impl OnServer {
         let mut client = self.server.connect()?;
         let limit = limit.as_millis();
         let limit = format!("set statement_timeout = {limit}");
-        for statement in [&limit].into_iter().chain(&self.begin) {
+        let ahead = self.reading.read_ahead;
+        let ahead = ahead.map(|blocks| format!("set effective_io_concurrency = {blocks}"));
+        for statement in [&limit].into_iter().chain(&ahead).chain(&self.begin) {
             client.batch_execute(statement).map_err(failed)?;
         }
         Ok(client)
@@ -111,6 +131,7 @@ pub fn block_bytes(
         server: server.clone(),
         begin: Vec::new(),
         shares_tables: false,
+        reading: Reading::default(),
     };
     let step = progress.step(
         "loading to learn the size of blocks",
@@ -136,6 +157,10 @@ pub fn block_bytes(
 impl System for OnServer {
     fn name(&self) -> &str {
         self.server.name()
+    }
+
+    fn reading(&self) -> Reading {
+        self.reading
     }
 
     fn create(&mut self) -> Result<()> {

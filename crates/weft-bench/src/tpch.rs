@@ -6,7 +6,8 @@ use commands::number::{parse_percent, parse_seconds, plural};
 use commands::progress::Progress;
 use servers::{DuckDb, Server};
 use tpch::{
-    OnDuckDb, OnServer, QUERIES, Settings, System, block_bytes, check_scale, measure, report,
+    OnDuckDb, OnServer, QUERIES, Reading, Settings, System, block_bytes, chart, check_scale,
+    measure, report,
 };
 
 use crate::series::Series;
@@ -20,6 +21,9 @@ Examples:
     weft-bench tpch --scale 1 --workers 1 --duckdb duckdb
   Blocks of columns on the device, with three fifths of them in memory:
     weft-bench tpch --scale 1 --queries 1,4,5,10 --workers 1 --cached 60
+  The same by the share in memory, and by the number of blocks that are read ahead, as charts:
+    weft-bench tpch --queries 1 --workers 1 --cached 0,20,40,60,80 --chart shares.svg
+    weft-bench tpch --queries 1 --workers 1 --cached 60 --read-ahead 0,1,4,16,64,256 --chart depths.svg
   Two queries on a server that runs:
     weft-bench tpch --scale 0.1 --queries 1,6 --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft'";
 
@@ -41,9 +45,19 @@ pub(crate) struct Arguments {
     duckdb: Option<PathBuf>,
 
     /// Measure Weft also with this percentage of its blocks of columns in memory, the others on the device: reading
-    /// ahead, and reading one range after the other. May be given several times, separated by commas.
+    /// ahead, and one transfer after the other. Several are separated by commas.
     #[arg(long, value_name = "PERCENT,..", value_delimiter = ',', value_parser = parse_percent)]
     cached: Vec<f64>,
+
+    /// With --cached: read at most this number of blocks ahead of a scan, 0 for one transfer after the other. Several are
+    /// separated by commas, and measured in turns on the same tables.
+    #[arg(long, value_name = "N,..", value_delimiter = ',', requires = "cached", value_parser = clap::value_parser!(u16).range(..=1000))]
+    read_ahead: Vec<u16>,
+
+    /// Also draw a chart into this file: milliseconds by the share of blocks in memory, by the blocks read ahead, or of
+    /// each query, whichever was varied.
+    #[arg(long, value_name = "FILE")]
+    chart: Option<PathBuf>,
 
     /// Scale factor: 1 has 8.7 million rows, a gigabyte of text.
     #[arg(long, value_name = "S", default_value = "1", value_parser = parse_scale)]
@@ -75,26 +89,18 @@ fn parse_scale(text: &str) -> commands::Result<f64> {
     check_scale(scale).map(|()| scale)
 }
 
-/// Setting by which a scan waits for each transfer before it begins another one.
-const ONE_BY_ONE: &str = "set effective_io_concurrency = 0";
-
 impl Arguments {
-    /// Returns a server as a system whose connections begin with a setting besides. `shares_tables` as in [`OnServer`].
-    fn on_server(
-        &self,
-        server: Server,
-        setting: Option<&str>,
-        shares_tables: bool,
-    ) -> Box<dyn System> {
-        let setting = setting.map(str::to_owned);
+    /// Returns a server as a system. `shares_tables` as in [`OnServer`].
+    fn on_server(&self, server: Server, reading: Reading, shares_tables: bool) -> Box<dyn System> {
         Box::new(OnServer {
             server,
             shares_tables,
-            begin: self.begin.iter().cloned().chain(setting).collect(),
+            begin: self.begin.clone(),
+            reading,
         })
     }
 
-    /// Starts a Weft for each percentage of blocks in memory, and adds it twice: reading ahead, and not.
+    /// Starts a Weft for each percentage of blocks in memory, and adds it once for each number of blocks to read ahead.
     fn add_cached(
         &self,
         running: &mut Running,
@@ -118,13 +124,31 @@ impl Arguments {
             let arguments = ["--block-memory".to_owned(), bytes.to_string()];
             let at = directory.join(format!("weft-{percent}"));
             let launched = self.targets.start(&at, &arguments)?;
-            let server = launched.server().named(format!("weft {percent} %"));
+            let server = launched.server();
             running.keep(launched);
-            let by_turns = server.clone().named(format!("weft {percent} % one by one"));
-            systems.push(self.on_server(server, None, false));
-            systems.push(self.on_server(by_turns, Some(ONE_BY_ONE), true));
+            for (number, read_ahead) in self.read_ahead().into_iter().enumerate() {
+                let how = match read_ahead {
+                    None => String::new(),
+                    Some(0) => " one by one".to_owned(),
+                    Some(blocks) => format!(" {blocks} ahead"),
+                };
+                let server = server.clone().named(format!("weft {percent} %{how}"));
+                let reading = Reading {
+                    cached_percent: Some(*percent),
+                    read_ahead,
+                };
+                systems.push(self.on_server(server, reading, number > 0));
+            }
         }
         Ok(())
+    }
+
+    /// Returns the numbers of blocks to read ahead: those that were given, or Weft's own choice and none.
+    fn read_ahead(&self) -> Vec<Option<u16>> {
+        match self.read_ahead.is_empty() {
+            true => vec![None, Some(0)],
+            false => self.read_ahead.iter().copied().map(Some).collect(),
+        }
     }
 
     pub(crate) fn run(self) -> commands::Result<()> {
@@ -138,7 +162,7 @@ impl Arguments {
         let mut systems: Vec<_> = running
             .servers
             .iter()
-            .map(|server| self.on_server(server.clone(), None, false))
+            .map(|server| self.on_server(server.clone(), Reading::default(), false))
             .collect();
         self.add_cached(&mut running, &queries, &mut systems, &progress)?;
         if let Some(program) = &self.duckdb {
@@ -158,6 +182,10 @@ impl Arguments {
         };
         let results = measure(&settings, &mut systems, &progress)?;
         commands::write_results(&report(self.series.format, &results)?)?;
+        if let Some(path) = &self.chart {
+            let title = format!("TPC-H at scale {}, medians and ranges", self.scale);
+            crate::write_chart(path, &chart(&title, &results)?)?;
+        }
         let wrong = results
             .iter()
             .flat_map(|result| result.violations.iter().cloned());
