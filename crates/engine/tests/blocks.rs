@@ -141,6 +141,7 @@ fn scan_on(
             columns: &[0, 1],
             may_have: &|_| true,
             ahead_max: 4,
+            at_first_visit: false,
         };
         let piece = unordered.scan_blocks::<Sequential>(table, scan, fields, &wanted, |record| {
             found.records.push(record.to_vec());

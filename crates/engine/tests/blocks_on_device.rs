@@ -102,6 +102,7 @@ fn by_blocks(durable: &mut Durable, table: &Arc<Table>, below: i64, ahead_max: u
                 least < below
             },
             ahead_max,
+            at_first_visit: false,
         };
         loop {
             let unordered = transaction.unordered().expect("it may scan in no order");

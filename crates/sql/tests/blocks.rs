@@ -284,3 +284,27 @@ fn joins_by_columns_are_as_joins_by_rows() {
     let text = "select count(*) from t join o on t.a = o.k and 1 / (t.a - 7777) < o.k2";
     assert_eq!(bed.run(text).unwrap().rows, [["8580"]]);
 }
+
+/// The first aggregate over a table read its records one by one, and the second one built the blocks: of three runs two
+/// were slow.
+#[test]
+fn aggregates_build_blocks_at_once_and_other_scans_the_second_time() {
+    let mut bed = Bed::new();
+    bed.run(
+        "create table summed (i int primary key);
+         insert into summed select i from generate_series(1, 10000) i;
+         create table listed (i int primary key);
+         insert into listed select i from generate_series(1, 10000) i",
+    )
+    .unwrap();
+    let built = |bed: &mut Bed, query: &str| {
+        // The horizon comes up to the load.
+        let before = bed.stats().blocks_built;
+        bed.run(query).unwrap();
+        bed.stats().blocks_built - before
+    };
+    assert_eq!(built(&mut bed, "select i from listed where i % 2 = 0"), 0);
+    assert_eq!(built(&mut bed, "select sum(i) from summed"), 2);
+    assert_eq!(built(&mut bed, "select sum(i) from summed"), 0);
+    assert_eq!(built(&mut bed, "select i from listed where i % 2 = 0"), 2);
+}

@@ -112,7 +112,7 @@ impl OnServer {
 }
 
 /// Number of runs of a query after which a server has blocks of the columns of all tables that the query scans: the
-/// first one builds none.
+/// first scan of a table builds none if its rows are not read by columns.
 const RUNS_TO_BUILD: usize = 2;
 
 /// Returns the bytes of the blocks of columns that Weft makes of the tables that some queries scan. The tables are made

@@ -122,6 +122,8 @@ pub struct Wanted<'w> {
     /// Maximum number of blocks that are read from the device ahead of the scan. With 0, the scan waits for each
     /// transfer before it begins another one.
     pub ahead_max: usize,
+    /// Whether blocks are built of chunks that no scan has come by before, as the scan of an analytical statement has it.
+    pub at_first_visit: bool,
 }
 
 /// The point that a scan by blocks has come to.
@@ -212,7 +214,10 @@ impl Unordered<'_> {
             if may_use_blocks && position == 0 && rids.end <= end && scan.marks.is_none() {
                 // The marks are copied after the snapshot was taken.
                 let _statement = transaction.statement(table)?;
-                if let Some((block, marks)) = self.block_of::<P>(table, id, fields, scan).await? {
+                if let Some((block, marks)) = self
+                    .block_of::<P>(table, id, fields, wanted.at_first_visit, scan)
+                    .await?
+                {
                     let counters = &transaction.session.counters;
                     let chunks = id.0..end.div_ceil(POSITIONS as u64);
                     let columns = match (wanted.may_have)(block.directory()) {

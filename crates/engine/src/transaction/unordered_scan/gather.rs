@@ -91,12 +91,13 @@ enum Step {
 
 impl Unordered<'_> {
     /// Returns the block of a chunk, and its marks as they hold for the snapshot. A block is built if there is none, or
-    /// one with many marks, and the chunk's turn has come.
+    /// one with many marks, and the chunk's turn has come: it was visited before, or `at_first_visit` holds.
     pub(super) async fn block_of<P: Policy>(
         self,
         table: &Table,
         id: ChunkId,
         fields: &dyn RecordFields,
+        at_first_visit: bool,
         scan: &mut BlockScan,
     ) -> Result<Option<(Arc<Charged<FrozenBlock>>, Box<MarkWords>)>, Error> {
         let transaction = self.0;
@@ -104,9 +105,9 @@ impl Unordered<'_> {
         let database = &transaction.session.database;
         // A chunk whose block would not be kept is not tried: that would count.
         let has_room = database.may_build_blocks();
-        // Scans that end early come by the first chunk alone, and should not pay for a block.
+        // Scans that end early, or are not repeated, should not pay for a block.
         if has_room
-            && table.chunks.visit(id, memory)
+            && (table.chunks.visit(id, memory) || at_first_visit)
             && let Some(building) = table.chunks.begin(id, memory)
         {
             let is_kept = self.build::<P>(table, id, fields, scan, building).await?;

@@ -38,6 +38,8 @@ pub(super) struct Blocks {
     positions: Vec<u32>,
     /// Columns that are read of blocks, in ascending order; empty before the first block.
     pub(super) wanted: Vec<usize>,
+    /// Whether the reader takes columns, as aggregates and joins by hash do: blocks are built at once then.
+    pub(super) is_by_columns: bool,
 }
 
 impl Output for Columns {
@@ -76,6 +78,7 @@ impl ScanOperator<'_> {
             let scratch = &mut self.scratch;
             match out.begin_columns() {
                 Some(columns) => {
+                    blocks.is_by_columns = true;
                     blocks.columns(self.scan, context, scratch, columns).await?;
                     out.end_columns();
                 }

@@ -264,6 +264,7 @@ pub(super) async fn piece_by_blocks(
         columns: &blocks.wanted,
         may_have: &|directory| may_have(directory, scan, &limits),
         ahead_max: context.read_ahead,
+        at_first_visit: blocks.is_by_columns,
     };
     let fields = StoredRows(&scan.rows);
     let visit = |record: &[u8]| looking.visit(&[], record);
