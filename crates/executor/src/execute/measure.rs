@@ -34,7 +34,7 @@ use std::{
 use interleave::{Observed, Wait, noted_wait};
 use types::Result;
 
-use super::{ExecutionContext, Operator, Step, node::OperatorNode};
+use super::{ExecutionContext, JoinTables, Operator, Step, node::OperatorNode};
 use batch::Rows;
 
 /// Number of the execution itself, outside its operators.
@@ -329,6 +329,25 @@ impl Operator for Measured<'_> {
                 measured.spilled = self.operator.spilled().or(measured.spilled);
             });
             Ok(more)
+        })
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        let measurements = &context.shared.measurements;
+        Box::pin(async move {
+            let is_shared = {
+                let inner = pin!(self.operator.share(context, tables));
+                // The time until the first rows is that of both calls.
+                measurements.during(self.number, true, inner).await?
+            };
+            measurements.change(self.number, |measured| {
+                measured.spilled = self.operator.spilled().or(measured.spilled);
+            });
+            Ok(is_shared)
         })
     }
 
