@@ -17,7 +17,7 @@ use std::{any::Any, rc::Rc, sync::Arc};
 
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
-use crate::{BATCH_BYTES, Rows, Vector, rows::kept};
+use crate::{BATCH_BYTES, FixedRows, Rows, Vector, rows::kept};
 
 pub use self::join::ColumnMap;
 
@@ -53,7 +53,7 @@ pub struct Columns {
 enum Owner {
     Lent(Arc<dyn Any + Send + Sync>),
     Arena(Rc<Scratch>),
-    Rows(Rc<Rows>),
+    Rows(Arc<FixedRows>),
     /// Owners of a batch from which others take values.
     All(Rc<Vec<Owner>>),
 }

@@ -19,7 +19,7 @@ pub use self::{
     integer_keys::IntegerKeys,
     merge_sort::{Order, bytes_of, sort_by},
     owned::{OwnedRows, OwnedValue},
-    rows::{BATCH_BYTES, BATCH_ROWS, NO_ROW, NewRow, Rows},
+    rows::{BATCH_BYTES, BATCH_ROWS, FixedRows, NO_ROW, NewRow, Rows},
     spare::SpareRows,
     vector::{Data, IntegerKind, Vector},
 };

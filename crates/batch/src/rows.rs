@@ -17,6 +17,7 @@
 //! columns, and one arena more for each operator below that has handed on computed values beside those of its input.
 
 mod adopt;
+mod fixed;
 mod new_row;
 #[cfg(test)]
 mod tests;
@@ -28,7 +29,7 @@ use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
 use crate::Columns;
 
-pub use self::new_row::NewRow;
+pub use self::{fixed::FixedRows, new_row::NewRow};
 
 /// Usual number of rows that operators hand over at once.
 pub const BATCH_ROWS: usize = 256;

@@ -57,7 +57,7 @@ pub use cold::{ColdConfig, ColdNodes, ColdUsage, Compacted, Demoted};
 pub use columns::{BlockColumns, RecordFields, Unsplit};
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
-pub use help::{DividedWork, Help, Helpers};
+pub use help::{DividedWork, Help, Helpers, Offers};
 pub use index::Direction;
 pub use io::Priority;
 pub use locks::{IfLocked, OnConflict, Strength, TableLockMode};

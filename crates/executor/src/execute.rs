@@ -12,7 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
-//! | rows by their keys; by integers; numbers by one integer | `tuple_hash_table.rs`; `batch/integer_hash_table.rs`; `batch/integer_keys.rs` |
+//! | rows by their values; by keys of joins; by integers; numbers by one integer | `tuple_hash_table.rs`; `join_hash_table.rs`; `batch/integer_hash_table.rs`; `batch/integer_keys.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `batch/merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
@@ -35,6 +35,7 @@ mod hash_join;
 mod incremental_sort;
 mod index_join;
 mod insert;
+mod join_hash_table;
 mod key;
 mod key_changes;
 mod limit;
@@ -61,7 +62,7 @@ mod tuple_hash_table;
 mod waiting_calls;
 mod window;
 
-use std::{future::Future, pin::Pin, rc::Rc};
+use std::{future::Future, pin::Pin, rc::Rc, sync::Arc};
 
 use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
@@ -88,7 +89,7 @@ pub use self::{
     shared::SharedRows,
 };
 
-use self::node::OperatorNode;
+use self::{join_hash_table::JoinHashTable, node::OperatorNode};
 
 /// Maximum rows that are found for a join at once, unless they have one key.
 const ROWS_AT_ONCE: usize = 4096;
@@ -214,6 +215,10 @@ impl ExecutionContext<'_> {
 /// The future of an operator's answer.
 pub type Step<'f> = Pin<Box<dyn Future<Output = Result<bool>> + 'f>>;
 
+/// The tables of hash joins that lie upon each other, from the uppermost on.
+#[derive(Default)]
+pub struct JoinTables(Vec<Arc<JoinHashTable>>);
+
 /// The running side of a plan.
 pub trait Operator {
     /// Adds rows to `out`, around [`BATCH_ROWS`] at most; returns false, and adds no rows, at the
@@ -237,6 +242,19 @@ pub trait Operator {
     /// # Cancellation
     /// Dropping the future ends the execution, as with [`Operator::next`].
     fn settle<'f>(&'f mut self, _: &'f ExecutionContext<'_>) -> Step<'f> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
+    /// Makes ready what all parts of a divided aggregate have in common of this operator and of those below it: the
+    /// tables of joins are built, and added to `tables` from the uppermost join on. Returns false if a part cannot do
+    /// without something that is this operator's alone; the operator can go on alone in any case.
+    ///
+    /// # Errors
+    /// Errors of [`Operator::next`].
+    ///
+    /// # Cancellation
+    /// Dropping the future ends the execution, as with [`Operator::next`].
+    fn share<'f>(&'f mut self, _: &'f ExecutionContext<'_>, _: &'f mut JoinTables) -> Step<'f> {
         Box::pin(std::future::ready(Ok(false)))
     }
 
@@ -363,6 +381,15 @@ impl<'p> Input<'p> {
     /// Settles the operator: see [`Operator::settle`].
     pub fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
         self.operator.settle(context)
+    }
+
+    /// Makes ready what parts share: see [`Operator::share`].
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        self.operator.share(context, tables)
     }
 
     /// Begins the operator again and drops the rows of the batch.

@@ -15,7 +15,11 @@ const TABLE: &str = "create table t (a int primary key, b int, n numeric(12, 2),
         date '2000-01-01' + i % 1000, case when i % 2 = 0 then i * 1e30 else i * 0.001 end
         from generate_series(1, 70000) i;
     create table none (a int primary key, b int);
-    analyze t";
+    create table s (k int, w int, y text);
+    insert into s select case when i % 10 > 0 then i % 40 end, i, 'text ' || i % 50 from generate_series(1, 120) i;
+    create table u (k int primary key, z numeric(12, 2));
+    insert into u select i, i * 0.5 from generate_series(1, 5000) i;
+    analyze t; analyze s; analyze u";
 
 fn crew(workers: usize) -> Bed {
     let mut bed = Bed::crew(workers);
@@ -92,6 +96,36 @@ const DIVIDED: &[&str] = &[
     "select a, count(*), sum(n) from t group by a",
 ];
 
+/// Statements whose aggregates are divided above joins of all kinds, with NULL keys, several keys, other conditions,
+/// and joins upon joins.
+const JOINED: &[&str] = &[
+    "select count(*), sum(t.n), sum(s.w) from t join s on s.k = t.b",
+    "select t.b, count(*), sum(s.w), min(s.y), max(s.y) from t join s on s.y = t.x and s.w > t.b group by t.b",
+    "select s.w, count(*) from t join s on s.k = t.b and s.y = t.x group by s.w",
+    "select count(*), count(s.w), sum(s.w) from t left join s on s.k = t.b",
+    "select t.x, count(*), count(s.w) from t left join s on s.k = t.b and s.w % 7 = t.a % 7 group by t.x",
+    "select count(*), sum(a) from t where exists (select from s where s.k = t.b and s.w > t.a % 200)",
+    "select count(*), sum(a) from t where not exists (select from s where s.k = t.b and s.y = t.x)",
+    "select t.b, count(*) from t where x in (select y from s where w < 100) group by t.b",
+    "select count(*), sum(u.z) from t join u on u.k = t.a % 5000 + 1",
+    "select count(*), count(u.z), sum(u.z) from t left join u on u.k = t.a + 1000 and u.z > t.n",
+    "select t.x, count(*), sum(u.z), sum(s.w) from t join u on u.k = t.a % 6000 join s on s.k = t.b group by t.x",
+    "select v.y, count(*), sum(t.n) from t
+        join (select s.k, s.y from s join u on u.k = s.w where u.z > 20) v on v.k = t.b group by v.y",
+    "select count(*), sum(s.w) from t join s on s.k = t.b join s r on r.k = t.a % 40 and r.w < s.w",
+    "select m.b, count(*), sum(m.c) from t
+        join (select b, count(*) as c from t group by b) m on m.b = t.b group by m.b",
+    "select count(*), sum(s.w) from t, s where s.w < 4 and t.n > s.w",
+    "select t.a, count(*), sum(s.w) from t join s on s.k = t.b group by t.a",
+    "select count(*), sum(s.w) from t join s on s.k = t.b where s.w > 1000",
+];
+
+/// Statements whose joins keep them on one worker: rows of the other side that no row matches are known in the end.
+const JOINED_ALONE: &[&str] = &[
+    "select count(*), count(t.a), count(s.w) from t full join s on s.k = t.b",
+    "select count(*), sum(s.w) from t join s on s.k = t.b where t.n + s.w + random() > 0",
+];
+
 /// Statements that one worker carries out, for their programs, their aggregates or their tables.
 const UNDIVIDED: &[&str] = &[
     "select count(distinct b) from t",
@@ -126,6 +160,115 @@ fn all_workers_give_the_answers_of_one() {
         for (seed, text) in (0..).zip(UNDIVIDED).filter(|_| workers == 4) {
             assert_eq!(helpers(&mut bed, &many, text, seed, workers), 0, "{text}");
         }
+    }
+}
+
+/// The tables of joins are the same for all workers, which look into them at the same time.
+#[test]
+fn all_workers_join_as_one() {
+    let mut bed = crew(3);
+    let (many, alone) = (bed.client_on(0), bed.client_on(0));
+    assert!(ask(&mut bed, &alone, ALONE, 0, 1).is_empty());
+    for (seed, text) in (0..).zip(JOINED.iter().chain(JOINED_ALONE)) {
+        let expected = ask(&mut bed, &alone, text, seed, 3);
+        let found = ask(&mut bed, &many, text, seed, 3);
+        assert_eq!(found, expected, "{text}");
+    }
+    let texts = (0..).zip(JOINED);
+    let alone: Vec<_> = texts
+        .filter(|(seed, text)| helpers(&mut bed, &many, text, *seed, 3) == 0)
+        .collect();
+    assert!(alone.is_empty(), "{alone:?}");
+    for (seed, text) in (0..).zip(JOINED_ALONE) {
+        assert_eq!(helpers(&mut bed, &many, text, seed, 3), 0, "{text}");
+    }
+}
+
+/// A key, a condition or a value fails for one of the last rows, or in the build side; all parts end.
+#[test]
+fn errors_above_joins_are_those_of_the_statement() {
+    let mut bed = crew(3);
+    let client = bed.client_on(0);
+    let texts = [
+        "select sum(1 / (t.a - 69990)) from t join s on s.k = t.b",
+        "select count(*) from t join s on s.k = 1 / (t.a - 69991)",
+        "select count(*) from t join s on s.k = t.b and 1 / (t.a - 69992 + s.w - s.w) < 5",
+        "select count(*) from t join (select 1 / (w - 100) as k from s) v on v.k = t.b",
+        "select sum(u.z) from t join u on u.k = t.a and 1 / (u.k - 4999) < 5",
+    ];
+    for (seed, text) in (0..).zip(texts) {
+        assert_eq!(ask(&mut bed, &client, text, seed, 3), ["22012"], "{text}");
+        let all = ask(&mut bed, &client, JOINED[0], seed, 3);
+        assert_eq!(all.len(), 1);
+    }
+    for worker in [1, 2] {
+        let_end(&mut bed, worker, 0);
+    }
+    assert!(bed.is_horizon_now());
+}
+
+/// Tables that several workers read are gone with the statement, whenever its client leaves.
+#[test]
+fn joins_that_are_dropped_end_on_all_workers() {
+    let mut bed = crew(3);
+    let text =
+        "select r.n, count(*) from t join t r on r.a = t.a + 1 and r.x < 'text 3' group by r.n";
+    bed.run(text).unwrap();
+    for worker in [1, 2] {
+        let_end(&mut bed, worker, 0);
+    }
+    let before = bed.statement_bytes();
+    for seed in 0..6 {
+        let client = bed.client_on(0);
+        bed.send_to(&client, text);
+        let mut turns = order(seed, 3);
+        for _ in 0..200 * seed {
+            let worker = turns();
+            bed.turn(worker);
+        }
+        drop(client);
+        for worker in [0, 1, 2] {
+            let_end(&mut bed, worker, u64::from(worker == 0));
+        }
+        assert!(bed.is_horizon_now(), "seed {seed}");
+        assert_eq!(bed.statement_bytes(), before, "seed {seed}");
+    }
+}
+
+/// A table of a join counts once, however many workers look into it.
+#[test]
+fn tables_of_joins_count_once() {
+    let mut bed = crew(4);
+    let (many, alone) = (bed.client_on(0), bed.client_on(0));
+    ask(&mut bed, &alone, ALONE, 0, 1);
+    let text = "select count(*), sum(r.n) from t join t r on r.a = t.a";
+    let explain = format!("explain (analyze, costs off, timing off) {text}");
+    let told = ask(&mut bed, &alone, &explain, 1, 4);
+    let mut peaks = told
+        .iter()
+        .filter_map(|line| line.strip_prefix("Peak Memory: "));
+    let peak = peaks.next().unwrap().strip_suffix("kB").unwrap();
+    let peak: usize = peak.parse().unwrap();
+    let expected = ask(&mut bed, &alone, text, 2, 4);
+    let bound = |kilobytes| format!("set weft.statement_memory = '{kilobytes}kB'");
+    ask(&mut bed, &many, &bound(peak + peak / 2), 0, 1);
+    assert_eq!(ask(&mut bed, &many, text, 2, 4), expected);
+    assert!(helpers(&mut bed, &many, text, 3, 4) > 0);
+    ask(&mut bed, &many, &bound(peak / 2), 0, 1);
+    assert_eq!(ask(&mut bed, &many, text, 4, 4), ["53200"]);
+}
+
+/// A subquery that is divided for each row of another query makes one offer at a time for each worker.
+#[test]
+fn one_offer_waits_for_a_busy_worker() {
+    let mut bed = crew(3);
+    let client = bed.client_on(0);
+    let lateral = "select i, c.c from generate_series(1, 20) i,
+        lateral (select count(*) as c from t where b > i and a <> i) c";
+    assert_eq!(ask(&mut bed, &client, lateral, 0, 1).len(), 20);
+    for worker in [1, 2] {
+        assert_eq!(bed.open_tasks(worker), 1);
+        let_end(&mut bed, worker, 0);
     }
 }
 

@@ -350,6 +350,27 @@ impl Charge {
         Ok(())
     }
 
+    /// Makes the charge for `bytes` that are held already.
+    pub(crate) fn of(memory: Rc<Memory>, bytes: usize) -> Self {
+        Self {
+            memory: Some(memory),
+            bytes,
+        }
+    }
+
+    /// Takes over what another charge to the same statement holds.
+    pub fn absorb(&mut self, mut other: Charge) {
+        let bytes = std::mem::take(&mut other.bytes);
+        if let (Some(own), Some(others)) = (&self.memory, &other.memory) {
+            debug_assert!(
+                bytes == 0 || Rc::ptr_eq(own, others),
+                "charges to two statements"
+            );
+        }
+        self.memory = self.memory.take().or_else(|| other.memory.take());
+        self.bytes += bytes;
+    }
+
     /// Lowers the bytes that the container holds to `bytes`.
     pub fn lower(&mut self, bytes: usize) {
         if let (Some(memory), Some(less)) = (&self.memory, self.bytes.checked_sub(bytes)) {

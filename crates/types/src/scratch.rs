@@ -12,7 +12,7 @@ use std::{
 
 use bumpalo::Bump;
 
-use crate::{Memory, Result};
+use crate::{Charge, Memory, Result};
 
 /// Maximum bytes that an arena keeps at a reset for the next values.
 const KEPT_BYTES: usize = 512 << 10;
@@ -99,6 +99,15 @@ impl Scratch {
             memory.give_back(self.settled.get());
         }
         self.settled.set(0);
+    }
+
+    /// Ends charging a statement, and returns the charge for what was charged so far. The values stay.
+    pub fn take_charge(&mut self) -> Charge {
+        let settled = self.settled.replace(0);
+        match self.memory.take() {
+            Some(memory) => Charge::of(memory, settled),
+            None => Charge::default(),
+        }
     }
 
     #[cold]

@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use engine::{CheckpointReport, IndexReport, RecoveryProgress, RecoveryReport};
+use engine::{CheckpointReport, IndexReport, Offers, RecoveryProgress, RecoveryReport};
 use interleave::{Interleaved, Outside, Policy, Runtime};
 
 use crate::{
@@ -131,12 +131,23 @@ impl Database {
         let helpers = runtime.handles().clone();
         // A worker that is alone has nobody to ask.
         if helpers.len() > 1 {
+            let offers = Arc::new(Offers::new(helpers.len()));
             shared.engine.set_helpers(Box::new(move |help| {
-                for handle in helpers.iter() {
-                    let help = help.clone();
-                    let task = handle.submit(move |state| help.run(state.session.clone()));
+                let mut workers: Vec<usize> = (0..helpers.len()).collect();
+                // Workers with little to do come first.
+                workers.sort_by_cached_key(|number| helpers[*number].open_tasks());
+                offers.leave(help, workers.into_iter(), |number| {
+                    let offers = offers.clone();
+                    let task = helpers[number].submit(move |state| {
+                        let (help, session) = (offers.take(number), state.session.clone());
+                        async move {
+                            if let Some(help) = help {
+                                help.run(session).await;
+                            }
+                        }
+                    });
                     task.detach();
-                }
+                });
             }));
         }
         let recovered = opening.finish(runtime.handles(), &mut progress)?;

@@ -4,12 +4,12 @@
 //! memory of both sides in part. A batch that is made of many others owns as much of each, which its maker bounds by
 //! [`Columns::owners`].
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use types::Value;
 
 use super::{Columns, Owner};
-use crate::{BATCH_BYTES, NO_ROW, Rows, Vector};
+use crate::{BATCH_BYTES, FixedRows, NO_ROW, Rows, Vector};
 
 /// Columns that a batch takes from another one: the number of each in the new batch, and in the other.
 pub type ColumnMap = [(usize, usize)];
@@ -25,7 +25,7 @@ impl Columns {
     pub fn append_pairs(
         &mut self,
         left: (&Columns, &ColumnMap),
-        right: (&Rc<Rows>, &ColumnMap),
+        right: (&Arc<FixedRows>, &ColumnMap),
         pairs: &[(u32, u32)],
     ) -> usize {
         assert!(self.selection.is_none(), "rows behind a selection");
@@ -54,7 +54,7 @@ impl Columns {
     fn fitting(
         &mut self,
         left: (&Columns, &ColumnMap),
-        right: (&Rc<Rows>, &ColumnMap),
+        right: (&Arc<FixedRows>, &ColumnMap),
         pairs: &[(u32, u32)],
     ) -> usize {
         let vectors = left.1.iter().map(|(_, from)| &left.0.vectors[*from]);
@@ -94,8 +94,8 @@ impl Columns {
         self.owners.len()
     }
 
-    fn own_rows(&mut self, rows: &Rc<Rows>) {
-        let is_same = |owner: &Owner| matches!(owner, Owner::Rows(own) if Rc::ptr_eq(own, rows));
+    fn own_rows(&mut self, rows: &Arc<FixedRows>) {
+        let is_same = |owner: &Owner| matches!(owner, Owner::Rows(own) if Arc::ptr_eq(own, rows));
         if !self.owners.iter().any(is_same) {
             self.owners.push(Owner::Rows(rows.clone()));
         }
@@ -120,13 +120,17 @@ mod tests {
 
     use super::*;
 
-    fn rows() -> Rc<Rows> {
+    fn fixed(rows: Rows) -> Arc<FixedRows> {
+        Arc::new(FixedRows::new(rows).0)
+    }
+
+    fn rows() -> Arc<FixedRows> {
         let mut rows = Rows::new(2);
         for number in 0..3 {
             let text = format!("row {number}");
             rows.push([Value::Int4(number), Value::Text(&text)]);
         }
-        Rc::new(rows)
+        fixed(rows)
     }
 
     /// Returns a batch of an integer and a text, which is NULL in the last row.
@@ -174,7 +178,7 @@ mod tests {
         }
         let other = batch(10);
         joined.append_pairs((&other, maps.0), (&right, maps.1), &[(1, 1)]);
-        let weak = Rc::downgrade(&right);
+        let weak = Arc::downgrade(&right);
         drop((left, right, other));
         assert_eq!(joined.owners(), 3);
         joined.seal();
@@ -226,7 +230,7 @@ mod tests {
         rows.push([Value::Text(&text)]);
         let huge = "x".repeat(2 * BATCH_BYTES);
         rows.push([Value::Text(&huge)]);
-        let (left, right) = (batch(0), Rc::new(rows));
+        let (left, right) = (batch(0), fixed(rows));
         let mut joined = Columns::default();
         joined.restart(1);
         let append = |joined: &mut Columns, pairs: &[(u32, u32)]| {

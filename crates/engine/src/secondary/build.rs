@@ -353,7 +353,8 @@ impl IndexBuild {
         // No writer is left that could handle a record instead.
         self.index.core.reach.extend(Extent::All);
         let division = Division::new(&self.index, self.batch_records_max);
-        self.session.ask_for_help(division.clone());
+        // There are enough pieces for all workers.
+        self.session.ask_for_help(division.clone(), usize::MAX);
         Stage::Divided {
             division,
             cut: None,

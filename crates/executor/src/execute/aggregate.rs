@@ -121,7 +121,7 @@ impl<'p> AggregateOperator<'p> {
     async fn read(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let is_done = match self.put_by.is_reading() {
             true => false,
-            false => match Division::begin(self.plan, context) {
+            false => match Division::begin(self.plan, &mut self.input, context).await? {
                 Some(owner) => Box::pin(self.read_divided(owner, context)).await?,
                 None => false,
             },

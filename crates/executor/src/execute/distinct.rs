@@ -13,7 +13,7 @@ pub(super) struct Seen(TupleHashTable);
 
 impl Seen {
     pub(super) fn new(types: &[Type]) -> Self {
-        Self(TupleHashTable::new(0, types))
+        Self(TupleHashTable::new(types))
     }
 
     /// Returns whether `keys` were not met before; they count as met from now on.

@@ -8,15 +8,16 @@
 mod columnar;
 mod partitions;
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
+use interleave::Interleaver;
 use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use self::{columnar::Joined, partitions::PutBy};
 use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, ROWS_AT_ONCE, Spilled, Step,
+    BATCH_ROWS, ExecutionContext, Input, JoinTables, Operator, ROWS_AT_ONCE, Spilled, Step,
+    join_hash_table::{BuildKeys, JoinHashTable},
     matches::{self, Matches, Sides},
-    tuple_hash_table::TupleHashTable,
 };
 use batch::{NO_ROW, Rows};
 use logical::relation::JoinKind;
@@ -32,18 +33,21 @@ pub(super) struct HashJoinOperator<'p> {
     join: &'p HashJoin,
     /// Column that is the probe's key, if the key is one column.
     probe_column: Option<usize>,
-    /// Whether the keys are columns of the build side's rows.
-    has_key_columns: bool,
     probe: Input<'p>,
-    build: Input<'p>,
-    hash_table: TupleHashTable,
+    /// Build side; missing in a part of a division, which is given the table.
+    build: Option<Input<'p>>,
+    keys: BuildKeys,
+    hash_table: Arc<JoinHashTable>,
     is_built: bool,
+    interleaver: Interleaver,
+    /// Charge for the table.
+    table_charge: Charge,
     /// Rows that were put by.
     put_by: PutBy,
     /// Rows of the build side that had a match, for a full join.
     matched: Vec<bool>,
     /// Integer keys of the probe's batch, with their rows.
-    keys: Vec<(u32, i64)>,
+    probe_keys: Vec<(u32, i64)>,
     /// Rows with equal keys: of the probe's batch, and of the build side; in order.
     candidates: Vec<(u32, u32)>,
     matches: Matches,
@@ -63,31 +67,47 @@ pub(super) struct HashJoinOperator<'p> {
 }
 
 impl<'p> HashJoinOperator<'p> {
-    pub(super) fn new(join: &'p HashJoin, mut probe: Input<'p>, mut build: Input<'p>) -> Self {
-        probe.batch.accept_columns();
+    /// Makes the operator of `join` over both sides.
+    pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, mut build: Input<'p>) -> Self {
         build.batch.accept_columns();
-        let keys = join.build_keys.iter().map(Program::as_column);
-        let key_columns: Option<Vec<usize>> = keys.collect();
-        let has_key_columns = key_columns.is_some();
+        let keys = BuildKeys::of(join);
+        let table = Arc::new(JoinHashTable::empty(&keys));
+        Self {
+            build: Some(build),
+            is_built: false,
+            ..Self::with(join, probe, keys, table)
+        }
+    }
+
+    /// Makes the operator of `join` over the table of a build side that was read, for a join that is not full.
+    pub(super) fn over(join: &'p HashJoin, probe: Input<'p>, table: Arc<JoinHashTable>) -> Self {
+        Self::with(join, probe, BuildKeys::of(join), table)
+    }
+
+    fn with(
+        join: &'p HashJoin,
+        mut probe: Input<'p>,
+        keys: BuildKeys,
+        hash_table: Arc<JoinHashTable>,
+    ) -> Self {
+        probe.batch.accept_columns();
         let probe_width = probe.batch.width();
-        let hash_table = match key_columns {
-            Some(keys) => TupleHashTable::with_keys_at(join.build_width, keys, &join.key_types),
-            None => TupleHashTable::new(join.build_width, &join.key_types),
-        };
         Self {
             join,
             probe_column: match &join.probe_keys[..] {
                 [key] => key.as_column(),
                 _ => None,
             },
-            has_key_columns,
             probe,
-            build,
+            build: None,
+            keys,
             hash_table,
-            is_built: false,
+            is_built: true,
+            interleaver: Interleaver::auto(),
+            table_charge: Charge::default(),
             put_by: PutBy::default(),
             matched: Vec::new(),
-            keys: Vec::new(),
+            probe_keys: Vec::new(),
             candidates: Vec::new(),
             matches: Matches::default(),
             joined: Joined::new(join, probe_width),
@@ -102,10 +122,7 @@ impl<'p> HashJoinOperator<'p> {
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         loop {
-            if !self.is_built {
-                self.build(context).await?;
-                self.is_built = true;
-            }
+            self.build(context).await?;
             if self.hand_on(context, out)? {
                 return Ok(true);
             }
@@ -125,9 +142,12 @@ impl<'p> HashJoinOperator<'p> {
         }
     }
 
-    /// Makes the table of the build side, or of a partition's; of no rows, if they are put by.
+    /// Makes the table of the build side, or of a partition's, unless it is there; of no rows, if they are put by.
     async fn build(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
-        let mut rows = Rows::new(self.hash_table.rows().width());
+        if self.is_built {
+            return Ok(());
+        }
+        let mut rows = Rows::new(self.keys.width());
         match self.put_by.build_side() {
             Some(_) => self.read_partition(&mut rows, context).await?,
             None => self.read_build_side(&mut rows, context).await?,
@@ -137,7 +157,9 @@ impl<'p> HashJoinOperator<'p> {
             self.partition(context).await?;
         }
         self.put_by.release();
-        self.hash_table.settle_all(rows, context).await?;
+        let (table, charge) = JoinHashTable::build(&self.keys, rows, context).await?;
+        (self.hash_table, self.table_charge) = (Arc::new(table), charge);
+        self.is_built = true;
         if self.join.kind == JoinKind::Full {
             self.matched = vec![false; self.hash_table.rows().len()];
         }
@@ -165,22 +187,23 @@ impl<'p> HashJoinOperator<'p> {
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
         let mut stay = Vec::with_capacity(BATCH_ROWS);
-        let mut apart = Rows::new(match self.has_key_columns {
-            true => 0,
-            false => self.join.build_keys.len(),
-        });
-        while self.build.more(context).await? {
+        // Keys that are no columns come behind the columns.
+        let mut apart = Rows::new(self.keys.width() - self.join.build_width);
+        while let Some(build) = &mut self.build
+            && build.more(context).await?
+        {
             if self.add_columns(context, rows).await {
                 self.hold(rows, context).await?;
                 continue;
             }
-            self.build.batch.columns_to_rows();
+            let Some(build) = &mut self.build else { break };
+            build.batch.columns_to_rows();
             self.scratch.reset();
             stay.clear();
             apart.clear();
             let mut evaluator = context.evaluator(&self.scratch);
             let mut keys = Vec::with_capacity(self.join.build_keys.len());
-            for (at, row) in self.build.batch.iter().enumerate() {
+            for (at, row) in build.batch.iter().enumerate() {
                 keys.clear();
                 for program in &self.join.build_keys {
                     keys.push(program.run(&mut evaluator, row)?);
@@ -190,14 +213,14 @@ impl<'p> HashJoinOperator<'p> {
                     continue;
                 }
                 stay.push(at);
-                if !self.has_key_columns {
+                if apart.width() > 0 {
                     apart.push(keys.iter().copied());
                 }
                 context.pause(1).await;
             }
             apart.settle(context.memory())?;
-            rows.adopt(&mut self.build.batch, stay.iter().copied(), &mut apart);
-            self.build.taken = 0;
+            rows.adopt(&mut build.batch, stay.iter().copied(), &mut apart);
+            build.taken = 0;
             self.hold(rows, context).await?;
         }
         Ok(())
@@ -265,7 +288,7 @@ impl<'p> HashJoinOperator<'p> {
         let batch = &self.probe.batch;
         match (self.hash_table.integers(), &self.join.probe_keys[..]) {
             (Some(integers), [program]) => {
-                self.keys.clear();
+                self.probe_keys.clear();
                 for at in rows {
                     let row = batch.row(at);
                     let key = match self.probe_column {
@@ -276,17 +299,17 @@ impl<'p> HashJoinOperator<'p> {
                         }
                     };
                     if let Some(key) = key {
-                        self.keys.push((at as u32, key));
+                        self.probe_keys.push((at as u32, key));
                     }
                 }
-                integers.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
+                integers.find(&self.probe_keys, CANDIDATES_MAX, &mut self.candidates);
                 self.hash_table.prefetch(&self.candidates);
                 Ok(())
             }
             _ => {
                 equal(
                     (&self.join.probe_keys, batch, rows),
-                    &mut self.hash_table,
+                    (&self.hash_table, &mut self.interleaver),
                     (context, &mut evaluator),
                     &mut self.candidates,
                 )
@@ -382,7 +405,8 @@ impl<'p> HashJoinOperator<'p> {
 
     /// Forgets the rows of the build side, and the matches.
     fn forget_build_side(&mut self) {
-        self.hash_table.clear();
+        self.hash_table = Arc::new(JoinHashTable::empty(&self.keys));
+        self.table_charge = Charge::default();
         self.is_built = false;
         self.matched.clear();
         self.forget_matches();
@@ -411,7 +435,7 @@ impl<'p> HashJoinOperator<'p> {
 /// there are more than [`CANDIDATES_MAX`] candidates.
 async fn equal<'a>(
     (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
-    hash_table: &mut TupleHashTable,
+    (hash_table, interleaver): (&JoinHashTable, &mut Interleaver),
     (context, evaluator): (&ExecutionContext<'_>, &mut Evaluator<'a>),
     candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
@@ -426,13 +450,28 @@ async fn equal<'a>(
     }
     let key = |at: u32| &keys[(at as usize - looked_up.start) * width..][..width];
     let rows = looked_up.clone().map(|at| at as u32);
-    hash_table.find_equal(rows, key, CANDIDATES_MAX, candidates);
+    hash_table.find_equal(interleaver, rows, key, CANDIDATES_MAX, candidates);
     Ok(())
 }
 
 impl Operator for HashJoinOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        Box::pin(async {
+            self.build(context).await?;
+            if self.put_by.has_rows() || self.join.kind == JoinKind::Full {
+                return Ok(false);
+            }
+            tables.0.push(self.hash_table.clone());
+            self.probe.share(context, tables).await
+        })
     }
 
     fn spilled(&self) -> Option<Spilled> {
@@ -446,7 +485,9 @@ impl Operator for HashJoinOperator<'_> {
             self.matched.fill(false);
             self.forget_matches();
         } else {
-            self.build.rewind();
+            if let Some(build) = &mut self.build {
+                build.rewind();
+            }
             self.put_by.clear();
             self.forget_build_side();
         }

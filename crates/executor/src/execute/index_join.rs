@@ -10,7 +10,7 @@ use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
 
 use super::{
-    ExecutionContext, Input, Operator, ROWS_AT_ONCE, Step,
+    ExecutionContext, Input, JoinTables, Operator, ROWS_AT_ONCE, Step,
     errors::of_engine,
     key::{self, Keys},
     matches::{Matches, Sides, slice},
@@ -389,6 +389,14 @@ impl<'p> IndexJoinOperator<'p> {
 impl Operator for IndexJoinOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        self.outer.share(context, tables)
     }
 
     fn rewind(&mut self) {

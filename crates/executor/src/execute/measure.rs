@@ -34,7 +34,7 @@ use std::{
 use interleave::{Observed, Wait, noted_wait};
 use types::Result;
 
-use super::{ExecutionContext, Operator, Step, node::OperatorNode};
+use super::{ExecutionContext, JoinTables, Operator, Step, node::OperatorNode};
 use batch::Rows;
 
 /// Number of the execution itself, outside its operators.
@@ -50,13 +50,25 @@ pub struct Measurement {
     /// Most workers that helped in a loop, beside the execution's own.
     pub helpers: usize,
     /// Rows that the operator has put by on the device.
-    pub(crate) spilled: Option<Spilled>,
+    pub spilled: Option<Spilled>,
     /// Time until the first rows, including the operators below, in all loops.
-    pub(crate) first_rows: Duration,
+    pub first_rows: Duration,
     /// Time of the operator and those below it, in all loops.
     pub total: Duration,
     /// Time of the operator without those below it.
     pub own: Spent,
+}
+
+impl Measurement {
+    /// Returns the average number of rows per loop.
+    pub fn rows_per_loop(&self) -> f64 {
+        self.rows as f64 / self.loops.max(1) as f64
+    }
+
+    /// Returns the average per loop, in milliseconds, of a `time` that covers all loops.
+    pub fn per_loop(&self, time: Duration) -> f64 {
+        time.as_secs_f64() * 1e3 / self.loops.max(1) as f64
+    }
 }
 
 /// What an operator has put by on the device, because it could not keep all of it in memory.
@@ -111,7 +123,7 @@ pub struct Measurements {
     all: RefCell<Vec<Measurement>>,
     clock: Option<Clock>,
     /// The most bytes that the execution has held at once; known at its end.
-    pub(crate) peak_bytes: usize,
+    pub peak_bytes: usize,
 }
 
 impl Measurements {
@@ -151,7 +163,7 @@ impl Measurements {
     }
 
     /// Returns the time of the execution and all its operators.
-    pub(crate) fn all_spent(&self) -> Spent {
+    pub fn all_spent(&self) -> Spent {
         let mut all = Spent::default();
         for measured in &*self.all.borrow() {
             all.add(&measured.own);
@@ -317,6 +329,25 @@ impl Operator for Measured<'_> {
                 measured.spilled = self.operator.spilled().or(measured.spilled);
             });
             Ok(more)
+        })
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        let measurements = &context.shared.measurements;
+        Box::pin(async move {
+            let is_shared = {
+                let inner = pin!(self.operator.share(context, tables));
+                // The time until the first rows is that of both calls.
+                measurements.during(self.number, true, inner).await?
+            };
+            measurements.change(self.number, |measured| {
+                measured.spilled = self.operator.spilled().or(measured.spilled);
+            });
+            Ok(is_shared)
         })
     }
 

@@ -3,7 +3,7 @@
 
 use types::{Charge, Result, Scratch, Value};
 
-use super::{ExecutionContext, Input, Operator, Step};
+use super::{ExecutionContext, Input, JoinTables, Operator, Step};
 use batch::Rows;
 use logical::relation::JoinKind;
 use planner::{
@@ -91,7 +91,12 @@ impl<'p> NestedLoopJoinOperator<'p> {
 
     async fn over_kept(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.kept.is_none() {
-            let kept = self.inner.all(context).await?;
+            // A part of a division has its share in the outer side, and all of the inner.
+            let whole = ExecutionContext {
+                part: None,
+                ..*context
+            };
+            let kept = self.inner.all(&whole).await?;
             self.charge.set(context.memory(), kept.len())?;
             self.matched = vec![false; kept.len()];
             self.kept = Some(kept);
@@ -211,6 +216,14 @@ impl<'a> Pair<'a> {
 impl Operator for NestedLoopJoinOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        self.outer.share(context, tables)
     }
 
     fn rewind(&mut self) {

@@ -6,7 +6,7 @@
 
 use types::Result;
 
-use super::{ExecutionContext, Operator, Spilled, Step, scan::ScanOperator};
+use super::{ExecutionContext, JoinTables, Operator, Spilled, Step, scan::ScanOperator};
 use batch::Rows;
 
 /// The running side of a plan or of a part of one.
@@ -52,6 +52,18 @@ impl OperatorNode<'_> {
         match self {
             OperatorNode::Scan(_) => Box::pin(std::future::ready(Ok(false))),
             OperatorNode::Other(operator) => operator.settle(context),
+        }
+    }
+
+    /// Makes ready what parts share: see [`Operator::share`]. Parts of a scan share its counter of chunks.
+    pub(super) fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        match self {
+            OperatorNode::Scan(_) => Box::pin(std::future::ready(Ok(true))),
+            OperatorNode::Other(operator) => operator.share(context, tables),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Conversion of plans to running operators.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::HashMap, rc::Rc, sync::Arc};
 
 use types::{Result, SqlError, SqlState};
 
@@ -17,6 +17,7 @@ use super::{
     incremental_sort::IncrementalSort,
     index_join::IndexJoinOperator,
     insert::InsertOperator,
+    join_hash_table::JoinHashTable,
     limit::LimitOperator,
     measure::Measured,
     merge::MergeOperator,
@@ -39,20 +40,20 @@ use planner::plan::{CommonTable, CommonTableBody, Plan, RecheckQuery};
 /// # Errors
 /// XX000 for a plan that no operator can run.
 pub(super) fn open<'p>(plan: &'p Plan, spare: &Rc<SpareRows>) -> Result<OperatorNode<'p>> {
-    let mut opening = Opening {
-        spare,
-        sources: HashMap::new(),
-        repeats: false,
-    };
-    opening.open(plan)
+    Opening::new(spare, &[]).open(plan)
 }
 
-/// Returns the running side of a plan that another worker's operator reads, to be read here.
+/// Returns the running side of a plan that another worker's operator reads, to be read here: a part of a division. The
+/// tables of its joins are those that the other worker has built ([`Operator::share`]).
 ///
 /// # Errors
 /// Errors of [`open`].
-pub(super) fn input<'p>(plan: &'p Plan, spare: &Rc<SpareRows>) -> Result<Input<'p>> {
-    Ok(Input::new(open(plan, spare)?, width(plan), spare))
+pub(super) fn part<'p>(
+    plan: &'p Plan,
+    spare: &Rc<SpareRows>,
+    tables: &[Arc<JoinHashTable>],
+) -> Result<Input<'p>> {
+    Opening::new(spare, tables).input(plan)
 }
 
 /// Knowledge of the plan around the part that is opened.
@@ -63,9 +64,20 @@ struct Opening<'p, 's> {
     sources: HashMap<usize, Source<'p>>,
     /// Whether the part may be read more than once.
     repeats: bool,
+    /// Tables of the joins that come next, if these have been built.
+    tables: std::slice::Iter<'s, Arc<JoinHashTable>>,
 }
 
-impl<'p> Opening<'p, '_> {
+impl<'p, 's> Opening<'p, 's> {
+    fn new(spare: &'s Rc<SpareRows>, tables: &'s [Arc<JoinHashTable>]) -> Self {
+        Self {
+            spare,
+            sources: HashMap::new(),
+            repeats: false,
+            tables: tables.iter(),
+        }
+    }
+
     fn open(&mut self, plan: &'p Plan) -> Result<OperatorNode<'p>> {
         Ok(OperatorNode::Other(match plan {
             Plan::Scan(scan) => return Ok(OperatorNode::Scan(ScanOperator::new(scan))),
@@ -98,11 +110,16 @@ impl<'p> Opening<'p, '_> {
                 made(|| Ok(ProjectSetOperator::new(self.input(input)?, calls)))?
             }
             Plan::HashJoin(join) => made(|| {
-                Ok(HashJoinOperator::new(
-                    join,
-                    self.input(&join.probe)?,
-                    self.input(&join.build)?,
-                ))
+                Ok(match self.tables.next() {
+                    Some(table) => {
+                        HashJoinOperator::over(join, self.input(&join.probe)?, table.clone())
+                    }
+                    None => HashJoinOperator::new(
+                        join,
+                        self.input(&join.probe)?,
+                        self.input(&join.build)?,
+                    ),
+                })
             })?,
             Plan::IndexJoin(join) => {
                 made(|| Ok(IndexJoinOperator::new(join, self.input(&join.outer)?)))?

@@ -1,6 +1,6 @@
 //! Aggregates that several workers of the database carry out together.
 //!
-//! An aggregate over a large table, whose rows come through filters and projections alone, is *divided* when it begins.
+//! An aggregate over a large table, whose rows come through filters, projections and joins, is *divided* when it begins.
 //! The execution's own worker, the *owner*, offers the [`Division`] to the other workers ([`Helpers`]); each that takes
 //! part is a *helper*. All of them scan at one snapshot, take ranges of the table's chunks from one counter until none
 //! is left, and group the rows that they come by, each for itself. Helpers hand their groups to the owner, which
@@ -21,6 +21,11 @@
 //! ([`Program::is_shareable`](planner::program::Program::is_shareable)), nor are aggregates for which the order of rows
 //! matters.
 //!
+//! The tables of hash joins are built before the aggregate is divided, by the owner, from the uppermost join on as
+//! without a division ([`Operator::share`](super::Operator::share)). All parts look into the same tables, which do not
+//! change any more. Their memory counts as the owner's, once. An aggregate with a join whose build side was put by on
+//! the device is not divided.
+//!
 //! # Invariant: each row counts once
 //! A range is given to one worker ([`Division::next_chunks`]). A helper that has taken one either reads it to its end
 //! and hands over all of its groups before it ends, or the statement fails: a helper that ends otherwise (an error, a
@@ -33,10 +38,11 @@
 //! transaction waits for its durability as if it had seen it itself.
 //!
 //! # The end
-//! A division that is over has no snapshot. It is over when the owner has everything, or is dropped (the statement was
+//! A division that is over has neither snapshot nor tables. It is over when the owner has everything, or is dropped (the statement was
 //! cancelled, has failed, or its client is gone). Helpers look whether it is over each time that they are polled, which
-//! is at the latest at the end of a turn, and are woken if they wait. A helper frees what it holds on its own worker.
-//! An offer in the inbox of a busy worker keeps the plan and the parameters, and no snapshot.
+//! is at the latest at the end of a turn, and are woken if they wait. A helper frees what it holds on its own worker:
+//! tables of a statement that has ended early stay until then, when they are not charged any more. An offer in the inbox
+//! of a busy worker keeps the plan and the parameters, and neither snapshot nor tables.
 //!
 //! # Concurrency
 //! All state that changes is under one latch, held for some instructions, and by a worker for each few chunks and each
@@ -46,7 +52,7 @@
 //! # Bounds
 //! A range has at most [`CHUNKS_AT_ONCE`] chunks, fewer towards the end. A helper has at most [`GROUPS_MAX`] groups,
 //! or a small part of the statement's memory, and those of a batch, before it hands them over; one for which that is
-//! often leaves. At most [`PORTIONS_MAX`] portions wait for the owner; a helper that has another waits.
+//! often leaves, if there is no join, whose work is worth more than that of combining groups. At most [`PORTIONS_MAX`] portions wait for the owner; a helper that has another waits.
 
 mod eligible;
 mod memory;
@@ -68,7 +74,7 @@ use types::{Memory, Result, SqlError, SqlState};
 
 pub(super) use self::memory::{PartCharge, PartsMemory};
 use super::{
-    Budget, ExecutionContext,
+    Budget, ExecutionContext, Input, JoinTables,
     aggregate::{AggregateOperator, Portion},
     open,
 };
@@ -108,13 +114,23 @@ pub struct Division {
     memory: Arc<PartsMemory>,
     chunks: u64,
     helpers_most: usize,
+    /// Whether rows come through joins, which take more time than their groups.
+    has_joins: bool,
     state: Mutex<State>,
+}
+
+/// What all parts of a division have in common as long as it is not over.
+#[derive(Clone)]
+struct Common {
+    snapshot: SharedSnapshot,
+    /// Tables of the hash joins, from the uppermost on.
+    tables: Arc<JoinTables>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Snapshot of all parts; `None` once the division is over.
-    snapshot: Option<SharedSnapshot>,
+    /// `None` once the division is over.
+    common: Option<Common>,
     /// Chunk that is taken next.
     next_chunk: u64,
     /// Number of helpers that have begun, and of those that have not ended.
@@ -136,7 +152,7 @@ struct State {
 
 impl State {
     fn is_over(&self) -> bool {
-        self.snapshot.is_none()
+        self.common.is_none()
     }
 
     /// Takes the wakers of all helpers.
@@ -163,25 +179,66 @@ pub struct Part {
 }
 
 impl Division {
-    /// Divides an aggregate that begins, if it can be, and offers it to other workers.
-    pub(super) fn begin(plan: &Arc<Aggregate>, context: &ExecutionContext<'_>) -> Option<Owner> {
-        let helpers = context.helpers.filter(|helpers| helpers.most() > 0)?;
+    /// Divides an aggregate that begins to read `input`, if it can be, and offers it to other workers.
+    ///
+    /// # Errors
+    /// Errors of the build sides of joins.
+    ///
+    /// # Suspension
+    /// Any wait of operators, if there are joins.
+    pub(super) async fn begin(
+        plan: &Arc<Aggregate>,
+        input: &mut Input<'_>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<Option<Owner>> {
+        let Some((snapshot, chunks)) = Self::divisible(plan, context) else {
+            return Ok(None);
+        };
+        let mut tables = JoinTables::default();
+        if !input.share(context, &mut tables).await? {
+            return Ok(None);
+        }
+        let common = Common {
+            snapshot,
+            tables: Arc::new(tables),
+        };
+        Ok(Self::offer(plan, common, chunks, context))
+    }
+
+    /// Returns the snapshot of a statement whose aggregate can be divided, and the number of chunks.
+    fn divisible(
+        plan: &Aggregate,
+        context: &ExecutionContext<'_>,
+    ) -> Option<(SharedSnapshot, u64)> {
+        context.helpers.filter(|helpers| helpers.most() > 0)?;
         let scan = large_scan(plan, context)?;
         let chunks = |scan: &Scan| Some(context.reads.unordered()?.chunks(scan.table.storage()));
         if chunks(scan)? < CHUNKS_MIN || !eligible::can_be_divided(plan) {
             return None;
         }
         let snapshot = context.reads.statement_snapshot().ok()?.share().ok()?;
+        // The table's chunks are counted after the snapshot was taken.
+        Some((snapshot, chunks(scan)?))
+    }
+
+    /// Offers an aggregate to other workers.
+    fn offer(
+        plan: &Arc<Aggregate>,
+        common: Common,
+        chunks: u64,
+        context: &ExecutionContext<'_>,
+    ) -> Option<Owner> {
+        let helpers = context.helpers?;
         let parameters = context.parameters.row(0).iter();
         let division = Arc::new(Division {
             plan: plan.clone(),
             parameters: parameters.map(|value| OwnedValue::new(*value)).collect(),
             memory: PartsMemory::new(context.memory()),
-            // The table's chunks are counted after the snapshot was taken.
-            chunks: chunks(scan)?,
-            helpers_most: helpers.most(),
+            chunks,
+            helpers_most: helpers.most().min((chunks / CHUNKS_AT_ONCE) as usize),
+            has_joins: eligible::has_joins(&plan.input),
             state: Mutex::new(State {
-                snapshot: Some(snapshot),
+                common: Some(common),
                 ..State::default()
             }),
         });
@@ -210,10 +267,21 @@ impl Division {
         Some(first..first + taken)
     }
 
+    /// Returns the most helpers that have something to do.
+    pub fn helpers_most(&self) -> usize {
+        self.helpers_most
+    }
+
+    /// Returns whether nothing is left to do for a helper that begins.
+    pub fn is_done(&self) -> bool {
+        let state = self.state();
+        state.is_over() || state.next_chunk == self.chunks || state.begun == self.helpers_most
+    }
+
     /// Takes part, as a helper; `None` if there is nothing left to do, or there are enough helpers.
     pub fn join(self: &Arc<Self>) -> Option<Helper> {
         let mut state = self.state();
-        let snapshot = state.snapshot.clone()?;
+        let common = state.common.clone()?;
         if state.next_chunk == self.chunks || state.begun == self.helpers_most {
             return None;
         }
@@ -225,7 +293,7 @@ impl Division {
         Some(Helper {
             division: self.clone(),
             number,
-            snapshot,
+            common,
             is_done: false,
         })
     }
@@ -233,12 +301,12 @@ impl Division {
     /// Ends the division, and tells the helpers.
     fn close(&self) {
         let mut state = self.state();
-        let snapshot = state.snapshot.take();
+        let common = state.common.take();
         let handed = std::mem::take(&mut state.handed);
         let wakers = state.wake_helpers();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
-        drop((snapshot, handed));
+        drop((common, handed));
     }
 }
 
@@ -309,9 +377,9 @@ impl Owner {
                     continue;
                 }
                 if state.active == 0 {
-                    let snapshot = state.snapshot.take();
+                    let common = state.common.take();
                     drop(state);
-                    drop(snapshot);
+                    drop(common);
                     return Poll::Ready(Ok(None));
                 }
                 state.owner = Some(task.waker().clone());
@@ -347,14 +415,14 @@ impl Drop for Owner {
 pub struct Helper {
     division: Arc<Division>,
     number: usize,
-    snapshot: SharedSnapshot,
+    common: Common,
     is_done: bool,
 }
 
 impl Helper {
     /// Returns the snapshot that the helper reads at.
     pub fn snapshot(&self) -> &SharedSnapshot {
-        &self.snapshot
+        &self.common.snapshot
     }
 
     /// Returns the parameters of the execution, as one row.
@@ -418,7 +486,8 @@ impl Helper {
             part: Some(&part),
             ..*context
         };
-        let mut operator = AggregateOperator::new(plan, open::input(&plan.input, spare)?)?;
+        let input = open::part(&plan.input, spare, &self.common.tables.0)?;
+        let mut operator = AggregateOperator::new(plan, input)?;
         let mut rows = 0;
         while let Some(more) = operator.accumulate_some(context).await? {
             rows += more;
@@ -426,7 +495,8 @@ impl Helper {
             let is_large = context.memory().used() > self.division.memory.of_helper();
             if groups > GROUPS_MAX || groups > 0 && is_large {
                 self.hand_over(&mut operator).await?;
-                part.leaves.set(rows < groups * ROWS_PER_GROUP_MIN);
+                let is_little = rows < groups * ROWS_PER_GROUP_MIN;
+                part.leaves.set(is_little && !self.division.has_joins);
                 rows = 0;
             }
         }

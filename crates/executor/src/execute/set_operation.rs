@@ -79,7 +79,7 @@ impl<'p> SetOperation<'p> {
             all,
             left,
             right,
-            hash_table: TupleHashTable::new(0, types),
+            hash_table: TupleHashTable::new(types),
             counts: Gradual::default(),
             is_read: false,
             stay: Vec::new(),

@@ -2,7 +2,7 @@
 
 use types::{Result, Scratch};
 
-use super::{ExecutionContext, Input, Operator, Step};
+use super::{ExecutionContext, Input, JoinTables, Operator, Step};
 use batch::Rows;
 use planner::program::Program;
 
@@ -92,6 +92,14 @@ impl Operator for FilterOperator<'_> {
 
     fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
         self.input.settle(context)
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        self.input.share(context, tables)
     }
 
     fn is_over(&self) -> bool {
@@ -192,6 +200,14 @@ impl Operator for ProjectionOperator<'_> {
 
     fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
         self.input.settle(context)
+    }
+
+    fn share<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        tables: &'f mut JoinTables,
+    ) -> Step<'f> {
+        self.input.share(context, tables)
     }
 
     fn is_over(&self) -> bool {

@@ -1,8 +1,8 @@
-//! Rows found by the values of their keys, for hash joins, grouping and sets.
+//! Rows found by their values while others are added, for grouping and sets. Joins, which have all rows before the first
+//! is looked up, have tables of their own (`join_hash_table.rs`).
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an
-//! equal hash are compared. If all rows are there before the first is looked up, and their keys are integers, a simpler
-//! table does as well (`batch/integer_hash_table.rs`).
+//! equal hash are compared.
 
 use std::rc::Rc;
 
@@ -11,35 +11,25 @@ use interleave::{Execution, Gradual, Interleaver};
 use types::{
     Charge, Memory, Result, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
-    row::{integer_of, is_integer},
 };
 
 use super::ExecutionContext;
-use batch::{IntegerHashTable, NO_ROW, RowKeys, Rows, mixed};
+use batch::{NO_ROW, Rows};
 
 /// Buckets whose entries are put in together.
-const BUILT_TOGETHER: usize = 16;
-
-/// Number of rows that are put in at once.
-const SETTLED_AT_ONCE: usize = 1024;
+pub(super) const BUILT_TOGETHER: usize = 16;
 
 /// Number of a table's entries that are moved at once while it grows. A table that has no more
 /// grows at once.
 const MOVED_AT_ONCE: usize = 1024;
 
-const SEED: u64 = 0;
+pub(super) const SEED: u64 = 0;
 
-/// A hash table of rows by their keys, which joins, groups and set operations build and probe.
+/// A hash table of rows by all of their values, which groups and set operations fill and look into.
 pub(super) struct TupleHashTable {
-    /// Each row, followed by its keys if they are not among its columns. Batches that borrow from them own them in
-    /// part; no row is added from then on.
-    rows: Rc<Rows>,
-    /// Positions of the keys in a row.
-    keys: Vec<usize>,
+    rows: Rows,
     types: Vec<Type>,
     table: Gradual<ChainedTable<u64, u32>>,
-    /// Table that stands in place of the other, by keys that are integers.
-    integers: Option<IntegerHashTable>,
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
@@ -48,22 +38,12 @@ pub(super) struct TupleHashTable {
 }
 
 impl TupleHashTable {
-    /// Makes an empty table for rows of `width` values without their keys, which are of these types
-    /// and come after them.
-    pub(super) fn new(width: usize, types: &[Type]) -> Self {
-        let keys = (width..width + types.len()).collect();
-        Self::with_keys_at(width + types.len(), keys, types)
-    }
-
-    /// Makes an empty table for rows of `width` values whose keys are the columns at these
-    /// positions.
-    pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
+    /// Makes an empty table for rows of values of these types.
+    pub(super) fn new(types: &[Type]) -> Self {
         Self {
-            rows: Rc::new(Rows::new(width)),
-            keys,
+            rows: Rows::new(types.len()),
             types: types.to_vec(),
             table: Gradual::default(),
-            integers: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
             charge: Charge::default(),
@@ -71,13 +51,8 @@ impl TupleHashTable {
     }
 
     /// Returns the rows.
-    pub(super) fn rows(&self) -> &Rc<Rows> {
+    pub(super) fn rows(&self) -> &Rows {
         &self.rows
-    }
-
-    /// Returns the rows to be changed, which nobody else owns.
-    fn own_rows(&mut self) -> &mut Rows {
-        Rc::get_mut(&mut self.rows).expect("rows that are added to, whose owner is alone")
     }
 
     pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
@@ -96,7 +71,7 @@ impl TupleHashTable {
         let number = number
             .filter(|number| *number < NO_ROW)
             .ok_or_else(too_many)?;
-        self.own_rows().push(row);
+        self.rows.push(row);
         Ok(number)
     }
 
@@ -116,7 +91,7 @@ impl TupleHashTable {
     /// # Errors
     /// 53200 if the statement may not hold as much.
     pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
-        self.own_rows().settle(memory)?;
+        self.rows.settle(memory)?;
         self.charge.set(memory, self.table_bytes())
     }
 
@@ -126,8 +101,7 @@ impl TupleHashTable {
     }
 
     fn table_bytes(&self) -> usize {
-        let integers = self.integers.as_ref().map_or(0, IntegerHashTable::bytes);
-        self.table.bytes() + integers + self.pending.capacity() * size_of::<(u64, u32)>()
+        self.table.bytes() + self.pending.capacity() * size_of::<(u64, u32)>()
     }
 
     /// Makes room for `rows` more rows: a large table grows step by step, and other tasks have
@@ -143,83 +117,6 @@ impl TupleHashTable {
     ) -> Result<()> {
         let all = self.table.len() + self.pending.len() + rows;
         grow(&mut self.table, all, context).await
-    }
-
-    /// Replaces all rows by `rows`, to which no others will be added, and makes them findable.
-    pub(super) async fn settle_all(
-        &mut self,
-        rows: Rows,
-        context: &ExecutionContext<'_>,
-    ) -> Result<()> {
-        self.clear();
-        // One number stands for no row.
-        let count = u32::try_from(rows.len()).ok();
-        let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
-        self.rows = Rc::new(rows);
-        if self.has_integer_keys() {
-            return self.settle_integers(context).await;
-        }
-        grow(&mut self.table, self.rows.len(), context).await?;
-        self.charge(context.memory())?;
-        // Rows are added from the last on: chains begin with the entry that was added last, which
-        // puts a key's rows in their order.
-        for number in (0..count).rev() {
-            self.pending.push((self.hash_of(number), number));
-            if self.pending.len() == SETTLED_AT_ONCE {
-                self.settle()?;
-            }
-            context.pause(1).await;
-        }
-        self.settle()
-    }
-
-    fn has_integer_keys(&self) -> bool {
-        !self.types.is_empty() && self.types.iter().all(|ty| is_integer(*ty))
-    }
-
-    async fn settle_integers(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
-        let mut charge = Charge::default();
-        let of_keys = self.rows.len() * RowKeys::BYTES_PER_ROW;
-        charge.set(context.memory(), of_keys)?;
-        let mut keys = RowKeys::with_capacity(self.rows.len());
-        for row in self.rows.iter() {
-            keys.push(integer_key(self.keys.iter().map(|at| row[*at])));
-            context.pause(1).await;
-        }
-        charge.set(context.memory(), of_keys + keys.table_bytes())?;
-        let mut filling = keys.fill();
-        while !filling.step(SETTLED_AT_ONCE) {
-            context.pause(SETTLED_AT_ONCE).await;
-        }
-        self.integers = Some(filling.finish());
-        drop(charge);
-        self.charge(context.memory())
-    }
-
-    /// Returns the hash of a row's keys.
-    fn hash_of(&self, number: u32) -> u64 {
-        self.hash_of_row(self.rows.row(number as usize))
-    }
-
-    /// Returns the hash of the keys of a row, which need not be in the table.
-    pub(super) fn hash_of_row(&self, row: &[Value<'_>]) -> u64 {
-        match &self.keys[..] {
-            [at] => hash_values(&self.types, &[row[*at]], SEED),
-            keys => {
-                let keys: Vec<_> = keys.iter().map(|at| row[*at]).collect();
-                hash_values(&self.types, &keys, SEED)
-            }
-        }
-    }
-
-    /// Returns the table by keys that are integers, if it stands in place of the other.
-    pub(super) fn integers(&self) -> Option<&IntegerHashTable> {
-        self.integers.as_ref()
-    }
-
-    /// Returns whether rows that [`TupleHashTable::integers`] finds may have other keys, since theirs are several.
-    pub(super) fn is_mixed(&self) -> bool {
-        self.types.len() > 1
     }
 
     /// Makes all rows findable.
@@ -238,88 +135,6 @@ impl TupleHashTable {
         }
     }
 
-    /// Finds as [`TupleHashTable::find`], until `found` says that it takes no more.
-    fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
-        if !self.table.is_empty() {
-            self.table.find_while(&mut self.interleaver, hashes, found);
-        }
-    }
-
-    /// Appends pairs of a number of the caller's and a row with equal keys, in order: all, or more than `most`. Keys of
-    /// which one is NULL are equal to none.
-    pub(super) fn find_equal<'k, 'v: 'k>(
-        &mut self,
-        callers: impl Iterator<Item = u32>,
-        keys: impl Fn(u32) -> &'k [Value<'v>],
-        most: usize,
-        found: &mut Vec<(u32, u32)>,
-    ) {
-        if let Some(integers) = &self.integers {
-            let key = |caller| Some((caller, integer_key(keys(caller).iter().copied())?));
-            let looked_up: Vec<(u32, i64)> = callers.filter_map(key).collect();
-            integers.find(&looked_up, most, found);
-            self.prefetch(found);
-            if self.is_mixed() && found.len() <= most {
-                found.retain(|(caller, number)| self.has_keys(*number, keys(*caller)));
-            }
-            return;
-        }
-        let (mut looked_up, mut hashes) = (Vec::new(), Vec::new());
-        for caller in callers {
-            let key = keys(caller);
-            if !key.iter().any(Value::is_null) {
-                looked_up.push(caller);
-                hashes.push(self.hash(key));
-            }
-        }
-        self.find_while(&hashes, |place, number| {
-            found.push((looked_up[place], number));
-            found.len() <= most
-        });
-        if found.len() > most {
-            return;
-        }
-        self.prefetch(found);
-        found.retain(|(caller, number)| self.has_keys(*number, keys(*caller)));
-        // The pairs come in the order of the callers, and of the matches among them.
-        found.sort_unstable();
-    }
-
-    /// Hands out the rows that have these keys, of which none is NULL, in about their order, after
-    /// a look at `most` candidates; returns where to go on, if there may be more. `from` is where
-    /// an earlier call for these keys said to go on.
-    pub(super) fn find_some(
-        &self,
-        keys: &[Value<'_>],
-        from: Option<u32>,
-        most: usize,
-        mut found: impl FnMut(u32),
-    ) -> Option<u32> {
-        match &self.integers {
-            Some(integers) => {
-                let key = integer_key(keys.iter().copied())?;
-                integers.find_some(key, from, most, |number| {
-                    if !self.is_mixed() || self.has_keys(number, keys) {
-                        found(number);
-                    }
-                })
-            }
-            None => self.table.find_some(self.hash(keys), from, most, |number| {
-                if self.has_keys(number, keys) {
-                    found(number);
-                }
-            }),
-        }
-    }
-
-    /// Begins to bring the rows of these pairs into the cache: they are about to be compared or
-    /// copied.
-    pub(super) fn prefetch(&self, pairs: &[(u32, u32)]) {
-        for (_, number) in pairs {
-            self.rows.prefetch(*number as usize);
-        }
-    }
-
     /// Returns the number of rows that wait to be settled.
     pub(super) fn waiting(&self) -> usize {
         self.pending.len()
@@ -333,40 +148,20 @@ impl TupleHashTable {
             .map(|(_, number)| *number)
     }
 
-    /// Returns whether a row has these keys. NULLs are equal to each other here.
+    /// Returns whether a row has these values. NULLs are equal to each other here.
     #[inline]
     pub(super) fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
-        let row = self.rows.row(number as usize);
-        let own = self.keys.iter().zip(&self.types);
-        own.zip(keys)
-            .all(|((at, ty), key)| equals(*ty, row[*at], *key))
+        let row = self.rows.row(number as usize).iter();
+        let mut own = row.zip(&self.types).zip(keys);
+        own.all(|((own, ty), key)| equals(*ty, *own, *key))
     }
 
     pub(super) fn clear(&mut self) {
-        match Rc::get_mut(&mut self.rows) {
-            Some(rows) => rows.clear(),
-            None => self.rows = Rc::new(Rows::new(self.rows.width())),
-        }
+        self.rows.clear();
         self.table = Gradual::default();
-        self.integers = None;
         self.pending.clear();
         self.charge = Charge::default();
     }
-}
-
-/// Returns the key that stands for keys that are integers; `None` if one is NULL.
-#[inline]
-pub(super) fn integer_key<'v>(mut keys: impl ExactSizeIterator<Item = Value<'v>>) -> Option<i64> {
-    if keys.len() == 1 {
-        return integer_of(keys.next()?);
-    }
-    let mut has_all = true;
-    let key = mixed(keys.map(|key| {
-        let key = integer_of(key);
-        has_all &= key.is_some();
-        key.unwrap_or(0)
-    }));
-    has_all.then_some(key)
 }
 
 /// Grows a table step by step, if it has no room for a total of entries. See
@@ -399,7 +194,7 @@ pub(super) fn refused(refused: Refused) -> SqlError {
     }
 }
 
-fn too_many() -> SqlError {
+pub(super) fn too_many() -> SqlError {
     SqlError::new(
         SqlState::PROGRAM_LIMIT_EXCEEDED,
         "too many rows for a hash table",

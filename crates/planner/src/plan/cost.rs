@@ -28,6 +28,10 @@ pub(super) const POINT: f64 = 11.0;
 pub(super) const SEEK: f64 = 30.0;
 /// Cost of a row that is put into a hash table.
 pub(super) const BUILT: f64 = 4.0;
+/// Rows that a nested loop keeps without a cost worth counting.
+const KEPT_MIN: f64 = 10_000.0;
+/// Cost of a row that a nested loop keeps.
+const KEPT: f64 = 1.0;
 /// Cost of a row whose matches are looked up in a hash table.
 pub(super) const PROBED: f64 = 1.5;
 /// Cost of a row that is made of two.
@@ -211,9 +215,11 @@ impl Estimator {
             cost,
             rows,
         };
+        let kept = (right.rows - KEPT_MIN).max(0.0) * KEPT;
+        let compared = left.rows * right.rows * COMPARED;
         let mut best = path(
             Method::Loop,
-            left_cost + right_cost + left.rows * right.rows * COMPARED + rows * PAIRED,
+            left_cost + right_cost + kept + compared + rows * PAIRED,
         );
         if !on
             .iter()

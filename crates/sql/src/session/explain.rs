@@ -11,10 +11,8 @@ use super::{
 };
 use batch::Rows;
 use catalog::from_engine;
-use executor::{
-    execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
-    explain::{ExplainOptions, describe, json, lines},
-};
+use executor::execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows};
+use explain::{ExplainOptions, describe, json, lines};
 use logical::bind::Parameters;
 use syntax::{
     Source, phase,

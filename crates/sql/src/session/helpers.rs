@@ -34,6 +34,7 @@ impl Helpers for StatementHelpers<'_> {
     }
 
     fn offer(&self, division: Arc<Division>) -> bool {
+        let most = division.helpers_most();
         let session = self.session;
         let part = StatementPart {
             division,
@@ -44,7 +45,10 @@ impl Helpers for StatementHelpers<'_> {
             is_sequential: session.settings.effects().is_sequential,
             read_ahead: session.settings.effects().read_ahead,
         };
-        session.transaction.engine().ask_for_help(Arc::new(part))
+        session
+            .transaction
+            .engine()
+            .ask_for_help(Arc::new(part), most)
     }
 }
 
@@ -66,6 +70,10 @@ impl DividedWork for StatementPart {
         session: Rc<engine::Session>,
     ) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(async move { self.run(&session).await })
+    }
+
+    fn is_done(&self) -> bool {
+        self.division.is_done()
     }
 }
 

@@ -28,7 +28,7 @@ use super::{
 };
 use batch::Rows;
 use catalog::{Catalog, ObjectId};
-use executor::explain::Names;
+use explain::Names;
 use syntax::{Source, Statement, command::Command, fingerprint::Literal, phase};
 
 pub use self::portal::{Portal, Progress};

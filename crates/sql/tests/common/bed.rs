@@ -276,12 +276,20 @@ impl Bed {
         });
         let all = std::iter::once(&self.worker).chain(&self.others);
         let handles: Vec<_> = all.map(Worker::handle).collect();
+        let offers = std::sync::Arc::new(engine::Offers::new(handles.len()));
         database.set_helpers(Box::new(move |help| {
-            for handle in &handles {
-                let help = help.clone();
-                let task = handle.submit(|session: &Rc<engine::Session>| help.run(session.clone()));
+            offers.leave(help, 0..handles.len(), |number| {
+                let offers = offers.clone();
+                let task = handles[number].submit(move |session: &Rc<engine::Session>| {
+                    let (help, session) = (offers.take(number), session.clone());
+                    async move {
+                        if let Some(help) = help {
+                            help.run(session).await;
+                        }
+                    }
+                });
                 task.detach();
-            }
+            });
         }));
     }
 

@@ -301,6 +301,10 @@ impl DividedWork for Division {
     fn take_part(self: Arc<Self>, session: Rc<Session>) -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(self.help(session))
     }
+
+    fn is_done(&self) -> bool {
+        self.index.state() != IndexState::Building
+    }
 }
 
 impl Division {

@@ -48,7 +48,7 @@ impl Groups {
     pub(super) fn new(types: &[Type], calls: &[Call<'_>]) -> Self {
         let is_one_integer = matches!(types, [ty] if is_integer(*ty));
         Self {
-            keys: TupleHashTable::new(0, types),
+            keys: TupleHashTable::new(types),
             width: types.len(),
             recent: vec![(0, NONE); if is_one_integer { 0 } else { RECENT }],
             integers: is_one_integer.then(IntegerKeys::new),

@@ -3,9 +3,10 @@
 //! batches of the probe side at a time: a join that leaves few rows out of each would otherwise burden its reader with
 //! small batches.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
-use batch::{BATCH_ROWS, COLUMN_ROWS, COLUMN_VALUES, Columns, Data, Rows, View, mixed};
+use batch::{BATCH_ROWS, COLUMN_ROWS, COLUMN_VALUES, Columns, Data, FixedRows, Rows, View, mixed};
+use interleave::Interleaver;
 use planner::{
     plan::HashJoin,
     program::{Computed, Evaluator, Program, Values},
@@ -15,7 +16,7 @@ use types::{Result, Scratch, Value, row::integer_of};
 use super::{
     super::{
         ExecutionContext,
-        tuple_hash_table::{TupleHashTable, integer_key},
+        join_hash_table::{JoinHashTable, integer_key},
     },
     CANDIDATES_MAX, HashJoinOperator, matches,
 };
@@ -118,7 +119,7 @@ impl Joined {
     async fn holding(
         &mut self,
         condition: &Program,
-        sides: (&Columns, &Rc<Rows>),
+        sides: (&Columns, &Arc<FixedRows>),
         candidates: &[(u32, u32)],
         (context, scratch): (&ExecutionContext<'_>, &Scratch),
     ) -> Result<Option<Vec<(u32, u32)>>> {
@@ -169,8 +170,8 @@ impl HashJoinOperator<'_> {
             self.candidates.clear();
             candidates(
                 (&keys, &positions),
-                &mut self.hash_table,
-                &mut self.keys,
+                (&self.hash_table, &mut self.interleaver),
+                &mut self.probe_keys,
                 &mut self.candidates,
             );
             if self.candidates.len() <= CANDIDATES_MAX {
@@ -249,7 +250,10 @@ impl HashJoinOperator<'_> {
         context: &ExecutionContext<'_>,
         rows: &mut Rows,
     ) -> bool {
-        let Some(columns) = self.build.batch.columns() else {
+        let Some(build) = &mut self.build else {
+            return false;
+        };
+        let Some(columns) = build.batch.columns() else {
             return false;
         };
         self.scratch.reset();
@@ -259,7 +263,7 @@ impl HashJoinOperator<'_> {
             return false;
         };
         let keeps_nulls = self.join.kind == logical::relation::JoinKind::Full;
-        let apart = match self.has_key_columns {
+        let apart = match rows.width() == self.join.build_width {
             true => &[],
             false => &keys[..],
         };
@@ -274,7 +278,7 @@ impl HashJoinOperator<'_> {
             rows.push(row.iter().copied());
             context.pause(1).await;
         }
-        self.build.taken = self.build.batch.len();
+        build.taken = build.batch.len();
         true
     }
 }
@@ -296,7 +300,7 @@ async fn computed<'a>(
 /// memory.
 fn candidates(
     (keys, positions): (&[Computed<'_>], &[u32]),
-    hash_table: &mut TupleHashTable,
+    (hash_table, interleaver): (&JoinHashTable, &mut Interleaver),
     integers: &mut Vec<(u32, i64)>,
     found: &mut Vec<(u32, u32)>,
 ) {
@@ -325,7 +329,7 @@ fn candidates(
     }
     let places = 0..positions.len() as u32;
     let key = |place: u32| &values[place as usize * width..][..width];
-    hash_table.find_equal(places, key, CANDIDATES_MAX, found);
+    hash_table.find_equal(interleaver, places, key, CANDIDATES_MAX, found);
     found
         .iter_mut()
         .for_each(|(place, _)| *place = positions[*place as usize]);

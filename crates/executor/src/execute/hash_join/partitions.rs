@@ -157,7 +157,7 @@ impl HashJoinOperator<'_> {
         };
         let partitions = self.put_by.writing.insert(partitions);
         for row in rows.iter() {
-            let partition = partitions.of(self.hash_table.hash_of_row(row));
+            let partition = partitions.of(self.keys.hash_of_row(row));
             partitions
                 .push(partition, row.iter().copied(), context.turn())
                 .await?;
@@ -193,7 +193,7 @@ impl HashJoinOperator<'_> {
                 for program in &self.join.probe_keys {
                     keys.push(program.run(&mut evaluator, row)?);
                 }
-                let partition = probes.of(self.hash_table.hash(&keys));
+                let partition = probes.of(self.keys.hash(&keys));
                 let is_alone = builds[partition].rows() == 0 || keys.iter().any(Value::is_null);
                 if !(needs_match && is_alone) {
                     let row = row.iter().copied();
@@ -255,9 +255,6 @@ impl HashJoinOperator<'_> {
         self.probe.batch.clear();
         self.probe.taken = 0;
         self.forget_build_side();
-        // A table that was cleared would keep memory for many rows.
-        let none = Rows::new(self.hash_table.rows().width());
-        self.hash_table.settle_all(none, context).await?;
         released().await;
         let memory = context.memory();
         self.put_by.level = pair.level;

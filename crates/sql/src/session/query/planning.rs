@@ -7,7 +7,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type};
 use super::CachedPlan;
 use crate::session::{Field, Session, plan_cache::PlanKey};
 use catalog::Catalog;
-use executor::explain::Names;
+use explain::Names;
 use logical::{
     bind::{Binder, Bound, Parameters},
     expression::{ColumnId, Kind as ExpressionKind},

@@ -9,7 +9,7 @@
 //! | output as lines; as JSON | `text.rs`; `json.rs` |
 //!
 //! The estimates of operators are in `planner/plan/explained.rs`. The measurement of an execution
-//! is in `execute/measure.rs`.
+//! is in `executor/execute/measure.rs`.
 
 mod describe;
 mod expression;
@@ -21,7 +21,7 @@ mod time;
 use std::time::Duration;
 
 pub use self::{describe::describe, json::json, names::Names, text::lines};
-use crate::execute::{Measurement, Measurements};
+use executor::execute::{Measurement, Measurements};
 use planner::plan::Estimate;
 
 /// A description of one operator.
@@ -29,7 +29,7 @@ pub struct Node {
     /// Title, such as `Hash Join` or `Scan on account`.
     pub title: String,
     /// Conditions, keys and similar properties, each with its name.
-    pub(crate) properties: Vec<(&'static str, String)>,
+    properties: Vec<(&'static str, String)>,
     /// Output expressions of the operator, shown only if asked for.
     pub output: Option<String>,
     /// Number of the operator in the plan, and its estimate; `None` for a node that only groups
@@ -74,18 +74,6 @@ impl ExplainOptions<'_> {
     /// Returns the measurement of the execution outside its operators, if its time was measured.
     fn outside(&self) -> Option<Measurement> {
         self.measurements?.execution()
-    }
-}
-
-impl Measurement {
-    /// Returns the average number of rows per loop.
-    fn rows_per_loop(&self) -> f64 {
-        self.rows as f64 / self.loops.max(1) as f64
-    }
-
-    /// Returns the average per loop, in milliseconds, of a `time` that covers all loops.
-    fn per_loop(&self, time: Duration) -> f64 {
-        time.as_secs_f64() * 1e3 / self.loops.max(1) as f64
     }
 }
 

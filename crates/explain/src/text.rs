@@ -1,7 +1,7 @@
 //! A plan as lines, in the form that psql's users know.
 
-use super::{ExplainOptions, Node, milliseconds};
-use crate::execute::Spilled;
+use super::{ExplainOptions, Node, milliseconds, time::Times};
+use executor::execute::Spilled;
 use planner::plan::Estimate;
 
 /// Returns the lines of a described plan.
@@ -10,7 +10,7 @@ pub fn lines(node: &Node, options: &ExplainOptions<'_>) -> Vec<String> {
     operator(node, 0, None, options, &mut lines);
     let outside = options.outside().filter(|_| options.execution.is_some());
     if let Some(outside) = &outside {
-        lines.push(format!("Outside Operators: {}", outside.own));
+        lines.push(format!("Outside Operators: {}", Times(&outside.own)));
     }
     if let Some(bytes) = options.peak_bytes() {
         lines.push(format!("Peak Memory: {}kB", bytes.div_ceil(1024)));
@@ -24,7 +24,7 @@ pub fn lines(node: &Node, options: &ExplainOptions<'_>) -> Vec<String> {
         }
     }
     if let (Some(_), Some(measured)) = (outside, options.measurements) {
-        lines.push(format!("Time: {}", measured.all_spent()));
+        lines.push(format!("Time: {}", Times(&measured.all_spent())));
     }
     lines
 }
@@ -78,7 +78,7 @@ fn operator(
         && let Some(measured) = measured
         && measured.loops > 0
     {
-        lines.push(format!("{below}Self Time: {}", measured.own));
+        lines.push(format!("{below}Self Time: {}", Times(&measured.own)));
     }
     for (part, input) in &node.inputs {
         operator(input, depth + 1, *part, options, lines);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ExplainOptions, Node, milliseconds};
-use crate::execute::Spilled;
+use super::{ExplainOptions, Node, milliseconds, time::Times};
+use executor::execute::Spilled;
 
 /// Returns a described plan in the form that PostgreSQL's tools expect: a list of one object.
 pub fn json(node: &Node, options: &ExplainOptions<'_>) -> String {
@@ -12,8 +12,8 @@ pub fn json(node: &Node, options: &ExplainOptions<'_>) -> String {
     if options.execution.is_some()
         && let (Some(outside), Some(measured)) = (options.outside(), options.measurements)
     {
-        whole.insert("Outside Operators".to_owned(), outside.own.json());
-        whole.insert("Time".to_owned(), measured.all_spent().json());
+        whole.insert("Outside Operators".to_owned(), Times(&outside.own).json());
+        whole.insert("Time".to_owned(), Times(&measured.all_spent()).json());
     }
     if let Some(bytes) = options.peak_bytes() {
         whole.insert("Peak Memory".to_owned(), json!(bytes.div_ceil(1024)));
@@ -61,7 +61,7 @@ fn operator(node: &Node, options: &ExplainOptions<'_>) -> Value {
                 json!(thousandths(measured.first_rows)),
             );
             put("Actual Total Time", json!(thousandths(measured.total)));
-            put("Self Time", measured.own.json());
+            put("Self Time", Times(&measured.own).json());
         }
         put(
             "Actual Rows",
