@@ -12,7 +12,7 @@
 //! | reading of a record, once for all concurrent readers | `fetch.rs`, `buffers.rs` |
 //! | records that leave memory | `demote.rs` |
 //! | records that come back; records requested lately | `promote.rs`, `asked.rs` |
-//! | room in memory, which decides when records leave | `room.rs` |
+//! | room in memory, which decides when records leave; how much is free and is to be | `room.rs`, `stand.rs` |
 //! | gathering of the versions that stay in memory | `evacuate.rs` |
 //! | count of the live bytes of a file | `census.rs` |
 //! | index nodes that name cold records only | `nodes.rs` |
@@ -65,6 +65,7 @@ mod loom_tests;
 mod nodes;
 mod promote;
 mod room;
+mod stand;
 
 use std::{
     hint::spin_loop,
@@ -88,7 +89,7 @@ use self::{
     demote::Hand,
     fetch::Reads,
     files::{ColdFile, ColdFiles, FILE_BYTES_MAX},
-    room::{Leaving, Wish},
+    stand::{Leaving, Wish},
 };
 pub use self::{compact::Compacted, demote::Demoted, nodes::ColdNodes};
 use crate::{

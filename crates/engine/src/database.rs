@@ -333,8 +333,8 @@ impl Database {
         self.cold().is_some()
     }
 
-    /// Has records leave memory until `bytes` of the limit are free, or a quarter of it is: the housekeeping of sessions
-    /// sees to it. Returns false if records cannot leave.
+    /// Has records leave memory until `bytes` of the limit are free, or a quarter of it is: the housekeeping of
+    /// sessions sees to it. Returns false if records cannot leave.
     pub fn want_memory_room(&self, bytes: usize) -> bool {
         let tier = self.cold();
         tier.inspect(|tier| tier.want_room_outside(&self.arena, bytes))

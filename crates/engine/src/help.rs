@@ -110,7 +110,7 @@ impl fmt::Debug for Offers {
 
 impl Help {
     /// Takes part in the work on the worker of `session` until there is nothing left to do there. The asker's own
-    /// session has no part by this.
+    /// session has no part by this, and a worker that transactions want much of has none.
     ///
     /// # Suspension
     /// Memory and event waits, and timers.
@@ -118,7 +118,7 @@ impl Help {
     /// # Cancellation
     /// The work's owner is right without this part: see [`DividedWork::take_part`].
     pub async fn run(self, session: Rc<Session>) {
-        if session.number != self.asker {
+        if session.number != self.asker && !interleave::is_in_demand() {
             self.work.take_part(session).await;
         }
     }

@@ -1,4 +1,5 @@
-//! Demand: whether interactive tasks have wanted much of a worker lately, for long work that may as well be done elsewhere.
+//! Demand: whether interactive tasks have wanted much of a worker lately, for long work that may as well be done
+//! elsewhere.
 //!
 //! Batch tasks take what interactive tasks leave, in slices, and each slice delays those that become ready meanwhile.
 //! Work that is divided among workers therefore leaves the workers that are in demand alone ([`is_in_demand`]).
@@ -11,7 +12,7 @@ use crate::class::Class;
 const WINDOW: Duration = Duration::from_millis(10);
 
 /// Part of the time from which on a worker is in demand: one part of so many.
-const DEMAND_PART: u32 = 8;
+const DEMAND_PART: u32 = 4;
 
 /// Time that interactive tasks have had on this thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +49,7 @@ pub(crate) fn note(class: Class, time: Duration, now: Duration) {
     DEMAND.set(demand);
 }
 
-/// Returns whether interactive tasks have had an eighth of this thread's worker or more lately: in the last 10 to 20
+/// Returns whether interactive tasks have had a quarter of this thread's worker or more lately: in the last 10 to 20
 /// milliseconds in which the worker had something to do.
 pub fn is_in_demand() -> bool {
     let demand = DEMAND.get();
@@ -76,11 +77,11 @@ mod tests {
     fn a_worker_is_in_demand_while_interactive_tasks_have_much_of_it() {
         work(Class::Batch, 1000, 1, 30);
         assert!(!is_in_demand());
-        work(Class::Interactive, 100, 31, 30);
-        assert!(!is_in_demand(), "a tenth");
-        work(Class::Interactive, 300, 61, 5);
+        work(Class::Interactive, 200, 31, 30);
+        assert!(!is_in_demand(), "a fifth");
+        work(Class::Interactive, 600, 61, 5);
         assert!(is_in_demand(), "in the window");
-        work(Class::Interactive, 300, 66, 30);
+        work(Class::Interactive, 600, 66, 30);
         assert!(is_in_demand());
         work(Class::Batch, 1000, 96, 5);
         assert!(is_in_demand(), "in the window before");

@@ -264,8 +264,8 @@ fn values_that_are_not_handed_on_are_charged_once() {
     }
 }
 
-/// Where records had filled the memory, a statement had a 32nd of the limit to itself, and no record left for it: here a
-/// window that keeps 2 MB, of 32.
+/// Where records had filled the memory, a statement had a 32nd of the limit to itself, and no record left for it: here
+/// a window that keeps 2 MB, of 32.
 #[test]
 fn records_leave_memory_for_statements() {
     let disk = SimulatedDisk::new(3, Faults::default());

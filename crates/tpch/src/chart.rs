@@ -1,6 +1,6 @@
-//! Results as a chart, in the forms of paper 002: milliseconds by the share of blocks that is in memory (figure 6) where
-//! several were measured, by the number of blocks that are read ahead (figure 5) where several of these were, and of each
-//! query on each system otherwise.
+//! Results as a chart, in the forms of paper 002: milliseconds by the share of blocks that is in memory (figure 6)
+//! where several were measured, by the number of blocks that are read ahead (figure 5) where several of these were, and
+//! of each query on each system otherwise.
 
 use bench::{
     measure::Spread,

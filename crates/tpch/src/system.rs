@@ -24,8 +24,8 @@ use crate::{
 pub struct Reading {
     /// Percentage of the blocks of columns that is in memory; `None` for as many as there is room for.
     pub cached_percent: Option<f64>,
-    /// Maximum number of blocks that a scan reads ahead, 0 for one transfer after the other; `None` for the system's own
-    /// choice.
+    /// Maximum number of blocks that a scan reads ahead, 0 for one transfer after the other; `None` for the system's
+    /// own choice.
     pub read_ahead: Option<u16>,
 }
 

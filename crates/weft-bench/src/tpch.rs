@@ -49,8 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PERCENT,..", value_delimiter = ',', value_parser = parse_percent)]
     cached: Vec<f64>,
 
-    /// With --cached: read at most this number of blocks ahead of a scan, 0 for one transfer after the other. Several are
-    /// separated by commas, and measured in turns on the same tables.
+    /// With --cached: read at most this number of blocks ahead of a scan, 0 for one transfer after the other. Several
+    /// are separated by commas, and measured in turns on the same tables.
     #[arg(long, value_name = "N,..", value_delimiter = ',', requires = "cached", value_parser = clap::value_parser!(u16).range(..=1000))]
     read_ahead: Vec<u16>,
 

@@ -1,10 +1,10 @@
 //! Room in memory: demotion keeps it, and writes wait for it.
 //!
-//! A part of the limit is to be free ([`Stand`]). When less is free, each session's upkeep moves the clock on, one
-//! session at a time; the memory that it frees comes back when the pins that were open are gone. A part of the free
-//! memory is to be free for any purpose: when less is, the sparsest regions of memory are emptied (`evacuate.rs`). A
-//! write that finds no room waits for the session's next housekeeping and tries again: each attempt has had no effect.
-//! Reads need no room: a cold record that cannot become hot is read where it is.
+//! A part of the limit is to be free ([`Stand`](super::stand::Stand)). When less is free, each session's upkeep moves
+//! the clock on, one session at a time; the memory that it frees comes back when the pins that were open are gone. A
+//! part of the free memory is to be free for any purpose: when less is, the sparsest regions of memory are emptied
+//! (`evacuate.rs`). A write that finds no room waits for the session's next housekeeping and tries again: each attempt
+//! has had no effect. Reads need no room: a cold record that cannot become hot is read where it is.
 //!
 //! A transaction that waits holds a snapshot: versions newer than that cannot leave memory, nor can the transaction's
 //! own writes. No further transaction begins while [`WAITING_MAX`] wait: otherwise all of a worker's transactions would
@@ -21,39 +21,20 @@ use std::{
     io,
     pin::pin,
     rc::{Rc, Weak},
-    sync::Arc,
     task::Poll,
     time::Duration,
 };
 
 use interleave::{Nested, sleep};
-use memory::{Arena, Exhausted};
+use memory::Arena;
 
-use super::{ColdTier, asked::Asked, block::BLOCK_CAPACITY};
+use super::{ColdTier, block::BLOCK_CAPACITY};
 use crate::{
     error::Error,
-    indirection::Slot,
     log::LaneWriter,
     session::{Context, Session, next_look},
-    sync::{AtomicUsize, Ordering},
+    sync::Ordering,
 };
-
-/// Minimum share of the limit that is to be free, in holes or not: one part of so many.
-const FREE_PART: usize = 10;
-
-/// Memory is short if no more is free than the minimum and one part of so many of it: the same room that demotion
-/// makes.
-const SHORT_PART: usize = 4;
-
-/// Share of the limit that is free for any purpose: one part of so many. Versions do not get it: versions of
-/// transactions that wait for room cannot move out of the way of the memory that they wait for.
-const ROOM_PART: usize = 32;
-
-/// Maximum share of the limit that is made free for waiting operations: one part of so many.
-const WISH_PART: usize = 8;
-
-/// Maximum share of the limit that is made free for memory outside the database: one part of so many.
-const OUTSIDE_PART: usize = 4;
 
 /// Share of the limit whose regions are closed at a time: one part of so many.
 const CLOSED_PART: usize = 24;
@@ -203,111 +184,6 @@ impl Patience {
     /// Whether no other owner of the session has waited longer.
     pub(crate) fn is_first(&self) -> bool {
         self.0.as_ref().is_none_or(|one| one.place.is_first())
-    }
-}
-
-/// Bytes of versions that are on their way to the device.
-#[derive(Default)]
-pub(super) struct Leaving(AtomicUsize);
-
-/// A part of the bytes of [`Leaving`], until dropped.
-pub(super) struct OnItsWay<'l>(&'l Leaving, usize);
-
-impl Leaving {
-    pub(super) fn begin(&self, bytes: usize) -> OnItsWay<'_> {
-        // Relaxed, here and elsewhere: nothing depends on the number.
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-        OnItsWay(self, bytes)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed) as u64
-    }
-}
-
-impl Drop for OnItsWay<'_> {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(self.1, Ordering::Relaxed);
-    }
-}
-
-/// Bytes of room that are wanted.
-#[derive(Default)]
-pub(super) struct Wish(AtomicUsize);
-
-/// State of the memory.
-struct Stand {
-    /// Bytes that are free, in holes or not.
-    available: u64,
-    /// Whether more is in use than is to be, and not about to leave.
-    is_full: bool,
-    /// Whether free memory is free in holes.
-    has_holes: bool,
-}
-
-impl ColdTier {
-    /// Has the arena keep the share that is to be free for any purpose.
-    ///
-    /// # Errors
-    /// [`Exhausted`] if the arena is too small for the table of requests.
-    pub(crate) fn keep_room_in(&self, arena: &Arc<Arena>) -> Result<(), Exhausted> {
-        arena.keep_from_versions(arena.limit_bytes() / ROOM_PART);
-        let _ = self.asked.set(Asked::new(arena)?);
-        Ok(())
-    }
-
-    /// Whether a record that was read had better become hot.
-    pub(super) fn takes_in(&self, slot: &Slot) -> bool {
-        // Relaxed: nothing depends on it.
-        let is_short = self.is_short.load(Ordering::Relaxed);
-        !is_short || self.asked.get().is_none_or(|asked| asked.again(slot))
-    }
-
-    fn stand(&self, arena: &Arena) -> Stand {
-        let usage = arena.usage();
-        let (limit, room) = (arena.limit_bytes(), arena.room());
-        // Memory that indexes have claimed and not used is for them alone. Versions in use in closing regions are to
-        // move, and take as much elsewhere.
-        let holes = usage
-            .version_claimed_bytes
-            .saturating_sub(usage.version_closing_bytes + usage.version_bytes);
-        // Relaxed, here and elsewhere: nothing depends on it.
-        let wish = self.wish.0.load(Ordering::Relaxed);
-        if wish > 0 && room >= wish {
-            self.wish.0.store(0, Ordering::Relaxed);
-        }
-        let wanted = wish.max(limit / ROOM_PART);
-        let free = (limit / FREE_PART).max(wanted + limit / (2 * FREE_PART));
-        let available = room as u64 + holes;
-        let is_short = available < (free + free / SHORT_PART) as u64;
-        self.is_short.store(is_short, Ordering::Relaxed);
-        Stand {
-            available,
-            is_full: available + self.leaving.bytes() < free as u64,
-            has_holes: room < wanted,
-        }
-    }
-
-    /// Has records leave until `bytes` are free for memory outside the database, or a quarter of the limit is. Holes are
-    /// of no use for it, and not all of them can be gathered: records leave for one half of them, too.
-    pub(crate) fn want_room_outside(&self, arena: &Arena, bytes: usize) {
-        let usage = arena.usage();
-        let holes =
-            usage.version_claimed_bytes - usage.version_bytes.min(usage.version_claimed_bytes);
-        let missing = bytes.saturating_sub(arena.room());
-        let bytes = bytes + missing.min(holes as usize / 2);
-        let bytes = bytes.min(arena.limit_bytes() / OUTSIDE_PART);
-        // Relaxed: nothing depends on it.
-        self.wish.0.fetch_max(bytes, Ordering::Relaxed);
-    }
-
-    /// Raises the room that is wanted, after an operation had too little: by more each time, since the need is unknown.
-    fn want_room(&self, arena: &Arena) {
-        let limit = arena.limit_bytes();
-        let more = arena.room() + limit / ROOM_PART;
-        self.wish
-            .0
-            .fetch_max(more.min(limit / WISH_PART), Ordering::Relaxed);
     }
 }
 
@@ -532,7 +408,7 @@ impl Session {
             return sleep(LOOK_AGAIN).await;
         }
         // An operation that finds too little room then says so again.
-        tier.wish.0.store(0, Ordering::Relaxed);
+        tier.wish.forget();
         // Waits until no reader reads the moved versions.
         sleep(GRACE).await;
         if arena.room() <= before {

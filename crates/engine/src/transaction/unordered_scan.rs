@@ -122,7 +122,8 @@ pub struct Wanted<'w> {
     /// Maximum number of blocks that are read from the device ahead of the scan. With 0, the scan waits for each
     /// transfer before it begins another one.
     pub ahead_max: usize,
-    /// Whether blocks are built of chunks that no scan has come by before, as the scan of an analytical statement has it.
+    /// Whether blocks are built of chunks that no scan has come by before, as the scan of an analytical statement has
+    /// it.
     pub at_first_visit: bool,
 }
 

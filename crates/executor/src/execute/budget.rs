@@ -90,7 +90,8 @@ impl Budget {
         bytes > self.memory.share() / KEPT_PART
     }
 
-    /// Waits, between two batches, while records leave memory for the execution, which might be refused memory otherwise.
+    /// Waits, between two batches, while records leave memory for the execution, which might be refused memory
+    /// otherwise.
     #[inline]
     pub(super) async fn wait_for_room(&self) {
         if self.memory.allowance().is_scarce() {
