@@ -1,7 +1,7 @@
 //! Rows of a join's build side, found by their keys: all are there before the first is looked up.
 //!
-//! A [`JoinHashTable`] does not change any more, and belongs to no thread: the parts of a statement that several workers
-//! carry out look into the same tables (`parallel.rs`). What lookups keep between them is the caller's
+//! A [`JoinHashTable`] does not change any more, and belongs to no thread: the parts of a statement that several
+//! workers carry out look into the same tables (`parallel.rs`). What lookups keep between them is the caller's
 //! ([`Interleaver`]), and so is the charge for the table.
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an equal hash are

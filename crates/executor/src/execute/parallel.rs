@@ -1,10 +1,10 @@
 //! Aggregates that several workers of the database carry out together.
 //!
-//! An aggregate over a large table, whose rows come through filters, projections and joins, is *divided* when it begins.
-//! The execution's own worker, the *owner*, offers the [`Division`] to the other workers ([`Helpers`]); each that takes
-//! part is a *helper*. All of them scan at one snapshot, take ranges of the table's chunks from one counter until none
-//! is left, and group the rows that they come by, each for itself. Helpers hand their groups to the owner, which
-//! combines them with its own. Nothing is decided in the plan: a statement whose snapshot cannot be shared, or a
+//! An aggregate over a large table, whose rows come through filters, projections and joins, is *divided* when it
+//! begins. The execution's own worker, the *owner*, offers the [`Division`] to the other workers ([`Helpers`]); each
+//! that takes part is a *helper*. All of them scan at one snapshot, take ranges of the table's chunks from one counter
+//! until none is left, and group the rows that they come by, each for itself. Helpers hand their groups to the owner,
+//! which combines them with its own. Nothing is decided in the plan: a statement whose snapshot cannot be shared, or a
 //! database with one worker, has the same plan and no division.
 //!
 //! | part | file |
@@ -38,11 +38,11 @@
 //! transaction waits for its durability as if it had seen it itself.
 //!
 //! # The end
-//! A division that is over has neither snapshot nor tables. It is over when the owner has everything, or is dropped (the statement was
-//! cancelled, has failed, or its client is gone). Helpers look whether it is over each time that they are polled, which
-//! is at the latest at the end of a turn, and are woken if they wait. A helper frees what it holds on its own worker:
-//! tables of a statement that has ended early stay until then, when they are not charged any more. An offer in the inbox
-//! of a busy worker keeps the plan and the parameters, and neither snapshot nor tables.
+//! A division that is over has neither snapshot nor tables. It is over when the owner has everything, or is dropped
+//! (the statement was cancelled, has failed, or its client is gone). Helpers look whether it is over each time that
+//! they are polled, which is at the latest at the end of a turn, and are woken if they wait. A helper frees what it
+//! holds on its own worker: tables of a statement that has ended early stay until then, when they are not charged any
+//! more. An offer in the inbox of a busy worker keeps the plan and the parameters, and neither snapshot nor tables.
 //!
 //! # Concurrency
 //! All state that changes is under one latch, held for some instructions, and by a worker for each few chunks and each
@@ -50,9 +50,10 @@
 //! latch, but for counts of memory (`parallel/memory.rs`).
 //!
 //! # Bounds
-//! A range has at most [`CHUNKS_AT_ONCE`] chunks, fewer towards the end. A helper has at most [`GROUPS_MAX`] groups,
-//! or a small part of the statement's memory, and those of a batch, before it hands them over; one for which that is
-//! often leaves, if there is no join, whose work is worth more than that of combining groups. At most [`PORTIONS_MAX`] portions wait for the owner; a helper that has another waits.
+//! A range has at most [`CHUNKS_AT_ONCE`] chunks, fewer towards the end. A helper has at most [`GROUPS_MAX`] groups, or
+//! a small part of the statement's memory, and those of a batch, before it hands them over; one for which that is often
+//! leaves, if there is no join, whose work is worth more than that of combining groups. At most [`PORTIONS_MAX`]
+//! portions wait for the owner; a helper that has another waits.
 
 mod eligible;
 mod memory;

@@ -1,5 +1,5 @@
-//! Rows found by their values while others are added, for grouping and sets. Joins, which have all rows before the first
-//! is looked up, have tables of their own (`join_hash_table.rs`).
+//! Rows found by their values while others are added, for grouping and sets. Joins, which have all rows before the
+//! first is looked up, have tables of their own (`join_hash_table.rs`).
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an
 //! equal hash are compared.
