@@ -1,8 +1,8 @@
 //! Rows of a join's build side, found by their keys: all are there before the first is looked up.
 //!
 //! A [`JoinHashTable`] does not change any more, and belongs to no thread: the parts of a statement that several
-//! workers carry out look into the same tables (`parallel.rs`). What lookups keep between them is the caller's
-//! ([`Interleaver`]), and so is the charge for the table.
+//! workers carry out look into the same tables (`parallel.rs`). The caller has the state that lookups keep between them
+//! ([`Interleaver`]), and the charge for the table.
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an equal hash are
 //! compared. If the keys are integers, a simpler table does as well (`batch/integer_hash_table.rs`).

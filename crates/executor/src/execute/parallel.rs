@@ -121,7 +121,7 @@ pub struct Division {
     state: Mutex<State>,
 }
 
-/// What all parts of a division have in common as long as it is not over.
+/// Snapshot and tables of all parts of a division that is not over.
 #[derive(Clone)]
 struct Common {
     snapshot: SharedSnapshot,
