@@ -18,6 +18,7 @@ mod common_table;
 mod cost;
 mod decorrelate;
 mod dependencies;
+mod digits;
 mod disjunction;
 mod effects;
 mod errors;
