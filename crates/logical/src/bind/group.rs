@@ -506,8 +506,8 @@ impl Above {
 }
 
 /// Tells whether a part of an expression above the groups is a key, or a key that is cast to a type of equal values
-/// (`varchar` to `text`): such a cast changes the type that the expression is said to have, and nothing else. A key that
-/// is such a cast of a column is not the column, as in PostgreSQL.
+/// (`varchar` to `text`): such a cast changes the type that the expression is said to have, and nothing else. A key
+/// that is such a cast of a column is not the column, as in PostgreSQL.
 fn is_key_or_relabelled(key: &Expression, part: &Expression, scope: &Scope<'_>) -> bool {
     let is_free = || {
         functions::cast(key.ty, part.ty, CastContext::Explicit).is_some_and(|cast| cast.is_free())

@@ -1,5 +1,5 @@
-//! Bounds of the digits of `numeric` columns, on each side of the decimal point: sums of numbers that are surely not too
-//! long raise no error.
+//! Bounds of the digits of `numeric` columns, on each side of the decimal point: sums of numbers that are surely not
+//! too long raise no error.
 //!
 //! A column of a table has the digits of its type, as in `numeric(7, 2)`. Those of computed columns, aggregates and
 //! columns of WITH queries and set operations follow from what they are computed from ([`KnownDigits`]).
@@ -20,8 +20,8 @@ const INTEGER_DIGITS: u64 = 19;
 /// Most digits behind the decimal point that a quotient has beside those of its operands: PostgreSQL's
 /// `NUMERIC_MAX_DISPLAY_SCALE`.
 const QUOTIENT_DIGITS: u64 = 1_000;
-/// Times that a statement is looked through: columns of relations that come later in it are known the next time. Columns
-/// of longer chains stay unknown.
+/// Times that a statement is looked through: columns of relations that come later in it are known the next time.
+/// Columns of longer chains stay unknown.
 const PASSES_MAX: usize = 4;
 
 /// Digits of the columns of a statement that are no table's.

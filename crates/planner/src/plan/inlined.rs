@@ -107,7 +107,7 @@ impl Inlining {
             Relation::Shared { number, columns } => {
                 if let Some(query) = self.queries.remove(number) {
                     let columns = columns.iter();
-                    // Its users know the types of a column that is handed on as it is.
+                    // The users of a column that is handed on as it is know its type.
                     let handed = columns.map(|(id, source)| (*id, handed_on(*source)));
                     *relation = Relation::Compute {
                         columns: handed.collect(),

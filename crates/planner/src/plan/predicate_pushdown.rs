@@ -312,7 +312,7 @@ fn push_join(join: Join, mut conditions: Vec<Expression>) -> Relation {
             _ => join.on.push(condition),
         }
     }
-    // A row of these sides is of use only if it makes the conditions true, which one that is filled up with NULLs may not.
+    // A row of these sides is of use only if it makes the conditions true; one that is filled up with NULLs may not.
     if !matches!(join.kind, JoinKind::Right | JoinKind::Full) {
         reduce(&mut join.right, &join.on);
     }
@@ -360,8 +360,8 @@ fn without_names(mut join: Join) -> (Join, Vec<Vec<(ColumnId, Expression)>>) {
     (join, names)
 }
 
-/// Makes a condition over computed columns one over the values of these, which are columns, constants or parameters. The
-/// condition tells their types.
+/// Makes a condition over computed columns one over the values of these, which are columns, constants or parameters.
+/// The condition tells their types.
 fn take_values(condition: &mut Expression, columns: &[(ColumnId, Expression)]) {
     condition.replace(&mut |part| {
         let Kind::Column(id) = part.kind else {

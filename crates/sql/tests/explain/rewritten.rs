@@ -1,6 +1,6 @@
 //! Plans of statements that the planner rewrites: disjunctions (`planner/plan/disjunction.rs`), correlated aggregates
-//! (`planner/plan/grouped.rs`), WITH queries (`planner/plan/inlined.rs`) and outer joins (`planner/plan/outer_joins.rs`).
-//! The answers are in `logic/disjunctions.slt`, `logic/correlated_aggregates.slt`, `logic/with_queries.slt` and
+//! (`planner/plan/grouped.rs`), WITH queries (`planner/plan/inlined.rs`), and outer joins
+//! (`planner/plan/outer_joins.rs`). The answers are in `logic/disjunctions.slt`, `logic/correlated_aggregates.slt`, `logic/with_queries.slt` and
 //! `logic/outer_joins.slt`.
 
 use super::told;
