@@ -1,7 +1,7 @@
 //! WITH: common table expressions, recursive ones too.
 //!
-//! A common table is bound as a relation that its uses share. The planner puts one that is used once, and may be, in the
-//! place of its use.
+//! A common table is bound as a relation that its uses share. The planner puts one that is used once, and may be, in
+//! the place of its use.
 
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 

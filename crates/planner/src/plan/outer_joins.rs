@@ -73,8 +73,9 @@ pub(super) fn reduce_join(join: &mut Join, conditions: &[Expression]) {
     };
 }
 
-/// Makes a left join an antijoin if a condition leaves only the rows without a match: a column is to be NULL that is not
-/// NULL where the join finds a match. Takes this condition out, and returns the right side's columns, which are NULL.
+/// Makes a left join an antijoin if a condition leaves only the rows without a match: a column is to be NULL that is
+/// not NULL where the join finds a match. Takes this condition out, and returns the right side's columns, which are
+/// NULL.
 pub(super) fn antijoin(
     join: &mut Join,
     conditions: &mut Vec<Expression>,

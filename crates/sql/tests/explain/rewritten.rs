@@ -1,7 +1,7 @@
 //! Plans of statements that the planner rewrites: disjunctions (`planner/plan/disjunction.rs`), correlated aggregates
 //! (`planner/plan/grouped.rs`), WITH queries (`planner/plan/inlined.rs`), and outer joins
-//! (`planner/plan/outer_joins.rs`). The answers are in `logic/disjunctions.slt`, `logic/correlated_aggregates.slt`, `logic/with_queries.slt` and
-//! `logic/outer_joins.slt`.
+//! (`planner/plan/outer_joins.rs`). The answers are in `logic/disjunctions.slt`, `logic/correlated_aggregates.slt`,
+//! `logic/with_queries.slt` and `logic/outer_joins.slt`.
 
 use super::told;
 use crate::bed::Bed;
