@@ -452,7 +452,7 @@ pub enum SetKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SharedId(pub u32);
 
-/// A common table expression that is not simply put in its place.
+/// A common table expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shared {
     /// Number of the shared relation in its statement.
@@ -461,6 +461,8 @@ pub struct Shared {
     pub name: String,
     /// Columns that uses outside its own step repeat, in the order of the definition.
     pub columns: Vec<ColumnId>,
+    /// `MATERIALIZED`: the rows are computed once, in their own place.
+    pub is_materialized: bool,
     /// Query or recursion that gives the rows.
     pub body: SharedBody,
 }

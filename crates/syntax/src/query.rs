@@ -71,6 +71,8 @@ pub struct CommonTable {
     pub name: Name,
     /// Names in place of the first columns' own.
     pub columns: Vec<Name>,
+    /// `MATERIALIZED`: the query is computed once, wherever it is read.
+    pub materialized: bool,
     /// The query.
     pub query: Query,
 }

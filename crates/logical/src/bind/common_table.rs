@@ -1,7 +1,7 @@
 //! WITH: common table expressions, recursive ones too.
 //!
-//! One that is used once, and may be, takes the place of its use; others are asked once and
-//! shared. PostgreSQL does the same.
+//! A common table is bound as a relation that its uses share. The planner puts one that is used once, and may be, in
+//! the place of its use.
 
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
@@ -161,6 +161,7 @@ impl Binder<'_> {
                 number,
                 name: folded.to_owned(),
                 columns,
+                is_materialized: cte.materialized,
                 body,
             });
             let named = match change.is_some_and(|change| !change.returns()) {

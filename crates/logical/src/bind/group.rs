@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use functions::CastContext;
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
@@ -461,8 +462,8 @@ struct Above {
 impl Above {
     fn rewrite(&mut self, expression: &mut Expression, binder: &mut Binder<'_>, scope: &Scope<'_>) {
         expression.replace(&mut |part| {
-            let all = self.keys.iter().chain(&self.added);
-            if let Some((id, _)) = all.into_iter().find(|(_, key)| key == part) {
+            let mut all = self.keys.iter().chain(&self.added);
+            if let Some((id, _)) = all.find(|(_, key)| is_key_or_relabelled(key, part, scope)) {
                 return Some(Expression::column(*id, part.ty, part.modifier));
             }
             let Kind::Column(id) = part.kind else {
@@ -502,6 +503,20 @@ impl Above {
         };
         primary.columns.iter().all(is_key).then_some(primary.id)
     }
+}
+
+/// Tells whether a part of an expression above the groups is a key, or a key that is cast to a type of equal values
+/// (`varchar` to `text`): such a cast changes the type that the expression is said to have, and nothing else. A key
+/// that is such a cast of a column is not the column, as in PostgreSQL.
+fn is_key_or_relabelled(key: &Expression, part: &Expression, scope: &Scope<'_>) -> bool {
+    let is_free = || {
+        functions::cast(key.ty, part.ty, CastContext::Explicit).is_some_and(|cast| cast.is_free())
+    };
+    let has_own_type = || {
+        let mut columns = scope.sources.iter().flat_map(|source| &source.columns);
+        !matches!(key.kind, Kind::Column(_)) || columns.any(|column| column.value == *key)
+    };
+    key == part || (key.kind == part.kind && is_free() && has_own_type())
 }
 
 fn ungrouped(id: ColumnId, scope: &Scope<'_>) -> SqlError {

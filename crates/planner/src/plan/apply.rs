@@ -140,7 +140,7 @@ impl Lowering {
         // A limit may want few of the rows that are estimated.
         if self.limits == 0
             && self.grouped < GROUPED_MAX
-            && let Some(grouped) = GroupedSubquery::of(&input, &subquery)
+            && let Some(grouped) = GroupedSubquery::of(&input, &subquery, &self.digits)
             && grouped.is_better(&input, &subquery, self)
         {
             self.grouped += 1;

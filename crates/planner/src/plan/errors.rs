@@ -9,13 +9,12 @@ use logical::expression::{Expression, Kind};
 use syntax::phase;
 use types::{Scalar, Type};
 
+use super::digits::{KnownDigits, digits};
 use crate::program::comparison;
 
 /// Digits on one side of the decimal point up to which sums of numbers surely fit: `numeric` has room for 16,383 behind
 /// the point and 131,072 before it, of which a sum over many rows takes some.
 const DIGITS_MAX: u64 = 8_000;
-/// Digits of the longest integer.
-const INTEGER_DIGITS: u64 = 19;
 
 /// Returns whether an expression raises no error that depends on its columns. Memory is not looked at.
 pub(super) fn raises_nothing(expression: &Expression) -> bool {
@@ -56,7 +55,7 @@ pub(super) fn raises_nothing(expression: &Expression) -> bool {
         }
         Kind::Call { .. } => {
             comparison(expression).is_some_and(|(_, left, right)| can_compare(left, right))
-                || numbers_fit(expression)
+                || numbers_fit(expression, &KnownDigits::default())
                 || is_of_no_row(expression)
         }
         _ => is_of_no_row(expression),
@@ -64,55 +63,20 @@ pub(super) fn raises_nothing(expression: &Expression) -> bool {
 }
 
 /// Returns whether sums of an expression's values fit in the type of the sum: integers, and `numeric` of known digits.
-pub(super) fn sums_fit(expression: &Expression) -> bool {
+pub(super) fn sums_fit(expression: &Expression, known: &KnownDigits) -> bool {
     match expression.ty {
         Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8) => raises_nothing(expression),
-        _ => numbers_fit(expression),
+        _ => numbers_fit(expression, known),
     }
 }
 
-fn numbers_fit(expression: &Expression) -> bool {
-    digits(expression).is_some_and(|digits| digits <= DIGITS_MAX)
+fn numbers_fit(expression: &Expression, known: &KnownDigits) -> bool {
+    digits(expression, known).is_some_and(|digits| digits <= DIGITS_MAX)
 }
 
 /// Returns whether an expression has one value, and one error, for all rows.
 fn is_of_no_row(expression: &Expression) -> bool {
     expression.is_stable() && expression.columns().is_empty()
-}
-
-/// Returns a bound of the digits on each side of the decimal point of a `numeric` that is made of columns and integers
-/// by sums, differences and products; `None` if no bound is known.
-fn digits(expression: &Expression) -> Option<u64> {
-    phase::pause();
-    if expression.ty != Type::Scalar(Scalar::Numeric) {
-        return None;
-    }
-    match &expression.kind {
-        Kind::Column(_) => {
-            let (precision, scale) = expression.modifier.precision_and_scale()?;
-            Some(u64::from(precision.unsigned_abs()) + u64::from(scale.unsigned_abs()))
-        }
-        Kind::Convert { operand, .. } => {
-            let is_integer = matches!(
-                operand.ty,
-                Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8)
-            );
-            (is_integer && raises_nothing(operand)).then_some(INTEGER_DIGITS)
-        }
-        Kind::Call {
-            function,
-            arguments,
-        } => {
-            let parts = arguments.iter().map(digits);
-            let parts = parts.collect::<Option<Vec<u64>>>()?;
-            match function.0.name {
-                "+" | "-" => Some(parts.into_iter().max()?.saturating_add(1)),
-                "*" => Some(parts.into_iter().fold(0, u64::saturating_add)),
-                _ => None,
-            }
-        }
-        _ => None,
-    }
 }
 
 fn can_compare(left: &Expression, right: &Expression) -> bool {

@@ -17,6 +17,7 @@ use types::{Scalar, Type, TypeModifier, Value};
 use super::{
     cost::{ASKED, BUILT, GROUPED, PROBED},
     decorrelate::{Counts, pulled},
+    digits::KnownDigits,
     errors::{raises_nothing, sums_fit},
     join::is_hashable,
     lower::Lowering,
@@ -63,7 +64,7 @@ type Layers = Vec<Vec<(ColumnId, Expression)>>;
 
 impl GroupedSubquery {
     /// Returns a subquery over rows of `input` in this form; `None` if it has to be run for each of them.
-    pub(super) fn of(input: &Relation, subquery: &Subquery) -> Option<Self> {
+    pub(super) fn of(input: &Relation, subquery: &Subquery, known: &KnownDigits) -> Option<Self> {
         let SubqueryKind::Scalar(answer) = subquery.kind else {
             return None;
         };
@@ -72,7 +73,7 @@ impl GroupedSubquery {
         if !aggregate
             .calls
             .iter()
-            .all(|call| can_be_grouped(call, &around))
+            .all(|call| can_be_grouped(call, &around, known))
         {
             return None;
         }
@@ -196,13 +197,14 @@ fn aggregate_of(relation: &Relation) -> Option<(&Aggregate, Layers)> {
 }
 
 /// Returns whether all rows of a relation can be read where the statement asks for some of them: they are the same each
-/// time, and nothing raises an error.
+/// time, and nothing raises an error. Shared relations are read whole in any case.
 fn can_be_read_whole(relation: &mut Relation) -> bool {
     let mut can_be = true;
     relation.walk(&mut |part| {
         can_be &= matches!(
             part,
             Relation::Scan(_)
+                | Relation::Shared { .. }
                 | Relation::Rows { .. }
                 | Relation::Filter { .. }
                 | Relation::Compute { .. }
@@ -217,7 +219,7 @@ fn can_be_read_whole(relation: &mut Relation) -> bool {
 
 /// Returns whether a call has an answer for each group that does not depend on the row around the query, raises no
 /// error, and is known over no rows.
-fn can_be_grouped(call: &AggregateCall, around: &BTreeSet<ColumnId>) -> bool {
+fn can_be_grouped(call: &AggregateCall, around: &BTreeSet<ColumnId>, known: &KnownDigits) -> bool {
     let name = call.function.0.name;
     let is_own = |expression: &Expression| {
         expression.is_stable() && expression.columns().iter().all(|id| !around.contains(id))
@@ -225,7 +227,7 @@ fn can_be_grouped(call: &AggregateCall, around: &BTreeSet<ColumnId>) -> bool {
     let raises_nothing = |argument: &Expression| {
         let is_scalar = matches!(argument.ty, Type::Scalar(_));
         match name {
-            "sum" | "avg" => sums_fit(argument),
+            "sum" | "avg" => sums_fit(argument, known),
             "min" | "max" => is_scalar && raises_nothing(argument),
             _ => raises_nothing(argument),
         }

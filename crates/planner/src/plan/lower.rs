@@ -10,7 +10,7 @@ use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
     Call, Plan, PlanDependencies, access::By, apply::is_called_once, cost::WORTH_LITERALS,
-    effects::is_command, estimate::Estimator, explained::ColumnTypes,
+    digits::KnownDigits, effects::is_command, estimate::Estimator, explained::ColumnTypes,
 };
 use crate::program::{Layout, Outer, Program, compile};
 use catalog::Table;
@@ -72,10 +72,11 @@ fn planned_statement(
 ) -> Result<PlannedStatement> {
     let relation = super::predicate_pushdown::pushed(relation, outputs);
     let estimator = Estimator::new(&relation);
-    let relation = super::join_order::ordered(relation, &estimator);
+    let mut relation = super::join_order::ordered(relation, &estimator);
     let order_is_guessed = estimator.order_is_guessed();
     let mut lowering = Lowering {
         estimator,
+        digits: KnownDigits::of(&mut relation),
         outer: Outer {
             parameters,
             columns: Vec::new(),
@@ -133,6 +134,7 @@ impl Node {
 
 pub(super) struct Lowering {
     pub(super) estimator: Estimator,
+    pub(super) digits: KnownDigits,
     pub(super) outer: Outer,
     /// Number of each shared relation in the execution, and its columns in order.
     pub(super) shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     decorrelate::{Counts, pulled},
     disjunction::{CONDITIONS_MAX, factored, implied_by},
+    outer_joins::{antijoin, reduce, reduce_join},
 };
 use logical::{
     expression::{ColumnId, Expression, Kind},
@@ -14,6 +15,7 @@ use logical::{
 /// Returns the relation, of which the columns `outputs` are wanted, with its conditions where they
 /// cost least.
 pub(super) fn pushed(relation: Relation, outputs: &[ColumnId]) -> Relation {
+    let relation = super::inlined::inlined(relation);
     super::column_pruning::pruned(push(relation, Vec::new()), outputs)
 }
 
@@ -35,19 +37,11 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                     .filter(|(id, _)| condition.columns().contains(id));
                 used.clone().count() > 0 && used.clone().all(|(_, value)| is_cheap(value))
             });
-            let inlined = inlined.into_iter().map(|condition| {
-                condition.replaced(&mut |part| {
-                    let Kind::Column(id) = part.kind else {
-                        return None;
-                    };
-                    columns
-                        .iter()
-                        .find(|(column, _)| *column == id)
-                        .map(|(_, value)| value.clone())
-                })
-            });
-            let below = below.into_iter().chain(inlined).collect();
-            let columns = columns;
+            let mut below = below;
+            below.extend(inlined.into_iter().map(|mut condition| {
+                take_values(&mut condition, &columns);
+                condition
+            }));
             filtered(
                 Relation::Compute {
                     input: Box::new(push(*input, below)),
@@ -263,8 +257,20 @@ fn without_lateral(mut join: Join) -> Join {
     join
 }
 
-fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
+fn push_join(join: Join, mut conditions: Vec<Expression>) -> Relation {
     let mut join = without_lateral(join);
+    // If NULLs do not satisfy a condition, rows without a match are useless.
+    reduce_join(&mut join, &conditions);
+    if let Some(nulls) = antijoin(&mut join, &mut conditions) {
+        let (above, below) = split(conditions, |condition| {
+            uses_any(condition, nulls.iter().map(|(id, _)| *id))
+        });
+        let joined = Relation::Compute {
+            input: Box::new(push_join(join, below)),
+            columns: nulls,
+        };
+        return filtered(joined, above);
+    }
     let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
     let right: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
     let only = |condition: &Expression, side: &BTreeSet<ColumnId>, other: &BTreeSet<ColumnId>| {
@@ -276,14 +282,6 @@ fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
     let mut above = Vec::new();
     let mut to_left = Vec::new();
     let mut to_right = Vec::new();
-    // If NULLs do not satisfy a condition, rows without a match are useless.
-    if join.kind == JoinKind::Left
-        && conditions
-            .iter()
-            .any(|condition| rejects_nulls(condition, &right))
-    {
-        join.kind = JoinKind::Inner;
-    }
     for condition in conditions {
         match join.kind {
             JoinKind::Inner => join.on.push(condition),
@@ -314,19 +312,68 @@ fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
             _ => join.on.push(condition),
         }
     }
-    let kind = join.kind;
-    let left = Box::new(push(*join.left, to_left));
-    let right = Box::new(push(*join.right, to_right));
-    filtered(
-        Relation::Join(Join {
-            kind,
-            left,
-            right,
-            on: join.on,
-            lateral: join.lateral,
-        }),
-        above,
-    )
+    // A row of these sides is of use only if it makes the conditions true; one that is filled up with NULLs may not.
+    if !matches!(join.kind, JoinKind::Right | JoinKind::Full) {
+        reduce(&mut join.right, &join.on);
+    }
+    if matches!(
+        join.kind,
+        JoinKind::Inner | JoinKind::Semi | JoinKind::Right
+    ) {
+        reduce(&mut join.left, &join.on);
+    }
+    *join.left = push(*join.left, to_left);
+    *join.right = push(*join.right, to_right);
+    let (join, names) = without_names(join);
+    let joined = names
+        .into_iter()
+        .rfold(Relation::Join(join), |input, columns| Relation::Compute {
+            input: Box::new(input),
+            columns,
+        });
+    filtered(joined, above)
+}
+
+/// Returns a join whose sides do not give columns other names, and these names, the outermost first: joins right beside
+/// each other can be put in order.
+fn without_names(mut join: Join) -> (Join, Vec<Vec<(ColumnId, Expression)>>) {
+    let mut names = Vec::new();
+    if join.lateral {
+        return (join, names);
+    }
+    let has_right = !matches!(join.kind, JoinKind::Semi | JoinKind::Anti);
+    for (side, comes_out) in [(&mut join.left, true), (&mut join.right, has_right)] {
+        while let Relation::Compute { input, columns } = &mut **side
+            && columns
+                .iter()
+                .all(|(_, value)| matches!(value.kind, Kind::Column(_)))
+        {
+            join.on
+                .iter_mut()
+                .for_each(|condition| take_values(condition, columns));
+            if comes_out {
+                names.push(std::mem::take(columns));
+            }
+            **side = std::mem::replace(&mut **input, nothing());
+        }
+    }
+    (join, names)
+}
+
+/// Makes a condition over computed columns one over the values of these, which are columns, constants or parameters.
+/// The condition tells their types.
+fn take_values(condition: &mut Expression, columns: &[(ColumnId, Expression)]) {
+    condition.replace(&mut |part| {
+        let Kind::Column(id) = part.kind else {
+            return None;
+        };
+        let (_, value) = columns.iter().find(|(column, _)| *column == id)?;
+        Some(Expression {
+            kind: value.kind.clone(),
+            ty: part.ty,
+            modifier: part.modifier,
+        })
+    });
 }
 
 fn push_set(set: SetOperation, conditions: Vec<Expression>) -> Relation {
@@ -387,31 +434,6 @@ fn is_cheap(value: &Expression) -> bool {
         value.kind,
         Kind::Column(_) | Kind::Constant(_) | Kind::Parameter(_)
     )
-}
-
-/// Returns whether a condition is not true where all of these columns are NULL: it is a strict call
-/// over one of them, or a conjunction with a part of this kind.
-fn rejects_nulls(condition: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
-    match &condition.kind {
-        Kind::Column(id) => columns.contains(id),
-        Kind::Call {
-            function,
-            arguments,
-        } => {
-            function.0.strict
-                && arguments
-                    .iter()
-                    .any(|argument| rejects_nulls(argument, columns))
-        }
-        Kind::And(parts) => parts.iter().any(|part| rejects_nulls(part, columns)),
-        Kind::Or(parts) => parts.iter().all(|part| rejects_nulls(part, columns)),
-        Kind::IsNull {
-            operand,
-            negated: true,
-        } => rejects_nulls(operand, columns),
-        Kind::Quantified { left, .. } => rejects_nulls(left, columns),
-        _ => false,
-    }
 }
 
 fn split(

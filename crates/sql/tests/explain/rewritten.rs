@@ -1,6 +1,7 @@
-//! Plans of statements that the planner rewrites: disjunctions (`planner/plan/disjunction.rs`), and correlated
-//! aggregates (`planner/plan/grouped.rs`). The answers are in `logic/disjunctions.slt` and
-//! `logic/correlated_aggregates.slt`.
+//! Plans of statements that the planner rewrites: disjunctions (`planner/plan/disjunction.rs`), correlated aggregates
+//! (`planner/plan/grouped.rs`), WITH queries (`planner/plan/inlined.rs`), and outer joins
+//! (`planner/plan/outer_joins.rs`). The answers are in `logic/disjunctions.slt`, `logic/correlated_aggregates.slt`,
+//! `logic/with_queries.slt` and `logic/outer_joins.slt`.
 
 use super::told;
 use crate::bed::Bed;
@@ -255,4 +256,95 @@ fn a_statement_may_have_many_aggregates_for_each_row() {
         let error = bed.run(&text(1_000)).unwrap_err();
         assert_eq!(error.state().code(), "54001");
     });
+}
+
+#[test]
+fn aggregates_of_with_queries_are_grouped_if_their_digits_are_known() {
+    let mut bed = tables();
+    for (value, is_grouped) in [
+        ("sum(n)", true),
+        ("avg(b) + max(n)", true),
+        ("sum(n) * sum(n * n)", true),
+        ("sum(q)", false),
+        ("sum(n) / sum(n)", false),
+    ] {
+        let query = format!(
+            "with w as (select k, b, {value} v from i group by k, b)
+             select 1 from w x where v > (select 2 * avg(v) from w y where y.k = x.k)"
+        );
+        let lines = plan(&mut bed, &query);
+        let joins = lines.iter().any(|line| line.contains("Hash Left Join"));
+        assert_eq!(joins, is_grouped, "{value}: {lines:#?}");
+    }
+}
+
+#[test]
+fn with_queries_take_the_place_of_their_only_use() {
+    let mut bed = tables();
+    assert_eq!(
+        plan(
+            &mut bed,
+            "with w as (select k, count(*) n from i group by k), unused as (select 1 / k from i)
+             select o.id, w.n from o join w on w.k = o.k where o.id = 7 and w.k = 7"
+        ),
+        [
+            "Hash Join",
+            "  Hash Cond: (i.k = o.k)",
+            "  ->  Hash Aggregate",
+            "        Group Key: i.k",
+            "        ->  Scan on i",
+            "              Filter: (k = 7)",
+            "  Hashed:",
+            "  ->  Lookup on o",
+            "        Key Cond: (id = 7)",
+        ]
+    );
+    for query in [
+        "with w as materialized (select k from i) select * from w",
+        "with w as (select k from i) select * from w x, w y where x.k = y.k",
+        "with w as (select random() r from i) select * from w",
+        "with w as (select k, b from i) select (select max(b) from w where w.k < o.k) from o",
+    ] {
+        let lines = plan(&mut bed, query);
+        assert_eq!(lines[0], "With", "{query}: {lines:#?}");
+    }
+}
+
+#[test]
+fn outer_joins_become_simpler_ones() {
+    let mut bed = tables();
+    for (query, join) in [
+        ("o left join i on i.k = o.k where i.b > 3", "Hash Join"),
+        (
+            "o left join i on i.k = o.k where i.k is null",
+            "Hash Anti Join",
+        ),
+        (
+            "o left join i on i.k = o.k where i.b is null",
+            "Hash Left Join",
+        ),
+        (
+            "o left join i on i.k = o.k where i.b <> all (array[]::int8[])",
+            "Hash Left Join",
+        ),
+        ("o full join i on i.k = o.k where o.b > 3", "Hash Left Join"),
+        (
+            "o full join i on i.k = o.k where i.b > 3 and o.b > 3",
+            "Hash Join",
+        ),
+        (
+            "(o left join i on i.k = o.k) join o p on p.b = i.b",
+            "Hash Join",
+        ),
+    ] {
+        let lines = plan(&mut bed, &format!("select 1 from {query}"));
+        let joins = lines.iter().filter(|line| line.contains(" Join"));
+        let joins: Vec<&str> = joins
+            .map(|line| line.trim().trim_start_matches("->  "))
+            .collect();
+        assert!(
+            joins.iter().all(|found| *found == join),
+            "{query}: {lines:#?}"
+        );
+    }
 }

@@ -5,8 +5,8 @@
 //! clause but FOR UPDATE can be written once.
 
 use sqlparser::ast::{
-    self, GroupByExpr, LimitClause, OrderByKind, SelectItemQualifiedWildcardKind, SetExpr,
-    SetOperator, SetQuantifier,
+    self, CteAsMaterialized, GroupByExpr, LimitClause, OrderByKind,
+    SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
 };
 use types::{Result, SqlError, SqlState};
 
@@ -133,6 +133,7 @@ impl Conversion {
             CommonTable {
                 name,
                 columns,
+                materialized: table.materialized == Some(CteAsMaterialized::Materialized),
                 query: self.query(*table.query),
             }
         });
