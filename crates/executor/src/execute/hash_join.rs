@@ -123,6 +123,9 @@ impl<'p> HashJoinOperator<'p> {
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         loop {
             self.build(context).await?;
+            if self.is_empty() {
+                return Ok(!out.is_empty());
+            }
             if self.hand_on(context, out)? {
                 return Ok(true);
             }
@@ -140,6 +143,12 @@ impl<'p> HashJoinOperator<'p> {
                 return Ok(!out.is_empty());
             }
         }
+    }
+
+    /// Returns whether no row of the probe side need be looked at: the build side has none, and only matches count.
+    fn is_empty(&self) -> bool {
+        let is_of_matches = matches!(self.join.kind, JoinKind::Inner | JoinKind::Semi);
+        is_of_matches && self.hash_table.rows().is_empty() && !self.put_by.has_rows()
     }
 
     /// Makes the table of the build side, or of a partition's, unless it is there; of no rows, if they are put by.
