@@ -108,16 +108,11 @@ impl<D: Disk> Scene<D> {
         scene
     }
 
-    /// Opens the database, with its upkeep.
+    /// Opens the database, without upkeep: checkpoints are those of the test alone.
     fn open(&mut self) {
         let directory = self.disk.directory();
         let durable = open_with(directory, self.log, RecoveryConfig::default());
         let durable = durable.expect("a full disk does not keep a database from opening");
-        let upkeep = durable
-            .worker
-            .handle()
-            .submit(|session: &Rc<Session>| session.clone().upkeep());
-        upkeep.detach();
         self.durable = Some(durable);
     }
 
@@ -236,7 +231,7 @@ impl<D: Disk> Scene<D> {
                 began.elapsed().as_secs() < PATIENCE_SECONDS,
                 "what was deleted is not room yet"
             );
-            // The upkeep goes on meanwhile.
+            // The housekeeping goes on meanwhile.
             let pause = std::time::Duration::from_millis(20);
             self.durable()
                 .run(async move |_: Rc<Session>| interleave::sleep(pause).await);

@@ -84,6 +84,9 @@ pub struct WorkerConfig {
     /// Share of the worker that batch tasks have while interactive tasks want all of it, in
     /// percent. Range 1 to 99, default 10: transactions beside an analytical query keep nine tenths of what they had.
     pub batch_percent: u8,
+    /// Share of the worker from which on it is in demand if interactive tasks have it, in percent
+    /// ([`is_in_demand`](crate::is_in_demand)). Range 1 to 100, default 25.
+    pub demand_percent: u8,
 }
 
 /// Maximum tasks that a worker keeps in flight.
@@ -102,6 +105,7 @@ impl Default for WorkerConfig {
             idle_spin_us: 20,
             batch_after_us: 2000,
             batch_percent: 10,
+            demand_percent: 25,
         }
     }
 }
@@ -139,6 +143,12 @@ impl WorkerConfig {
             return Err(format!(
                 "batch_percent is {}; it must lie between 1 and 99",
                 self.batch_percent
+            ));
+        }
+        if !(1..=100).contains(&self.demand_percent) {
+            return Err(format!(
+                "demand_percent is {}; it must lie between 1 and 100",
+                self.demand_percent
             ));
         }
         if !(1..=1 << 20).contains(&self.open_tasks_max) {

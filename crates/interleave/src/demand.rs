@@ -9,14 +9,13 @@ use std::{cell::Cell, time::Duration};
 use crate::class::Class;
 
 /// Time over which demand is judged.
-const WINDOW: Duration = Duration::from_millis(10);
+const WINDOW: Duration = Duration::from_millis(100);
 
-/// Part of the time from which on a worker is in demand: one part of so many.
-const DEMAND_PART: u32 = 4;
-
-/// Time that interactive tasks have had on this thread.
-#[derive(Clone, Copy, Debug, Default)]
-struct Demand {
+/// Time that interactive tasks have had of a worker.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// Share of the time from which on the worker is in demand.
+    percent: u32,
     /// Time at which the window began.
     begun: Duration,
     /// Time that interactive tasks have had since then.
@@ -26,34 +25,49 @@ struct Demand {
 }
 
 thread_local! {
-    static DEMAND: Cell<Demand> = const {
-        Cell::new(Demand { begun: Duration::ZERO, had: Duration::ZERO, was_high: false })
-    };
+    /// Whether the worker that runs on this thread is in demand.
+    static IS_HIGH: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Notes that tasks of `class` have had the worker for `time` until `now`.
-#[inline]
-pub(crate) fn note(class: Class, time: Duration, now: Duration) {
-    let mut demand = DEMAND.get();
-    let window = now.saturating_sub(demand.begun);
-    if window >= WINDOW {
-        demand = Demand {
-            begun: now,
+impl Demand {
+    pub(crate) fn new(percent: u8) -> Demand {
+        Demand {
+            percent: percent.into(),
+            begun: Duration::ZERO,
             had: Duration::ZERO,
-            was_high: demand.had * DEMAND_PART >= window,
-        };
+            was_high: false,
+        }
     }
-    if class == Class::Interactive {
-        demand.had += time;
+
+    /// Notes that tasks of `class` have had the worker for `time` until `now`.
+    #[inline]
+    pub(crate) fn note(&mut self, class: Class, time: Duration, now: Duration) {
+        let window = now.saturating_sub(self.begun);
+        if window >= WINDOW {
+            self.was_high = self.is_much_of(window);
+            (self.begun, self.had) = (now, Duration::ZERO);
+        }
+        if class == Class::Interactive {
+            self.had += time;
+        }
+        self.publish();
     }
-    DEMAND.set(demand);
+
+    /// Has [`is_in_demand`] tell of this worker, which runs on this thread from now on.
+    #[inline]
+    pub(crate) fn publish(&self) {
+        IS_HIGH.set(self.was_high || self.is_much_of(WINDOW));
+    }
+
+    fn is_much_of(&self, window: Duration) -> bool {
+        self.had * 100 >= window * self.percent
+    }
 }
 
-/// Returns whether interactive tasks have had a quarter of this thread's worker or more lately: in the last 10 to 20
-/// milliseconds in which the worker had something to do.
+/// Returns whether interactive tasks have had much of this thread's worker lately, in the last 100 to 200 milliseconds:
+/// [`WorkerConfig::demand_percent`](crate::WorkerConfig::demand_percent) or more.
 pub fn is_in_demand() -> bool {
-    let demand = DEMAND.get();
-    demand.was_high || demand.had * DEMAND_PART >= WINDOW
+    IS_HIGH.get()
 }
 
 #[cfg(test)]
@@ -62,35 +76,27 @@ mod tests {
 
     const MILLISECOND: Duration = Duration::from_millis(1);
 
-    /// Has tasks of `class` work for `share` microseconds of each of `count` milliseconds from `from` on.
-    fn work(class: Class, share: u64, from: u32, count: u32) {
-        for millisecond in from..from + count {
-            note(
-                class,
-                Duration::from_micros(share),
-                millisecond * MILLISECOND,
-            );
-        }
-    }
-
     #[test]
     fn a_worker_is_in_demand_while_interactive_tasks_have_much_of_it() {
-        work(Class::Batch, 1000, 1, 30);
-        assert!(!is_in_demand());
-        work(Class::Interactive, 200, 31, 30);
-        assert!(!is_in_demand(), "a fifth");
-        work(Class::Interactive, 600, 61, 5);
-        assert!(is_in_demand(), "in the window");
-        work(Class::Interactive, 600, 66, 30);
-        assert!(is_in_demand());
-        work(Class::Batch, 1000, 96, 5);
-        assert!(is_in_demand(), "in the window before");
-        work(Class::Batch, 1000, 101, 20);
-        assert!(!is_in_demand());
-        work(Class::Interactive, 1000, 121, 3);
-        assert!(is_in_demand());
-        // A worker that has slept since then.
-        work(Class::Batch, 10, 10_000, 1);
+        let mut demand = Demand::new(25);
+        // Has tasks work for `share` microseconds of each of `count` milliseconds.
+        let mut now = 0;
+        let mut work = |class, share, count| {
+            for _ in 0..count {
+                now += 1;
+                demand.note(class, Duration::from_micros(share), now * MILLISECOND);
+            }
+            is_in_demand()
+        };
+        assert!(!work(Class::Batch, 1000, 300));
+        assert!(!work(Class::Interactive, 200, 300), "a fifth");
+        assert!(work(Class::Interactive, 600, 50), "in the window");
+        assert!(work(Class::Interactive, 600, 300));
+        assert!(work(Class::Batch, 1000, 50), "in the window before");
+        assert!(!work(Class::Batch, 1000, 200));
+        assert!(work(Class::Interactive, 1000, 30));
+        // The worker has slept since then: it looks around before the first task.
+        demand.note(Class::Batch, Duration::ZERO, 100_000 * MILLISECOND);
         assert!(!is_in_demand());
     }
 }

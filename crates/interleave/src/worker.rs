@@ -53,6 +53,7 @@ pub use self::{
 use crate::{
     class::{Class, Shares},
     config::{InFlight, Scheduling, WorkerConfig},
+    demand::Demand,
     gradual,
     inbox::{Inbox, Message, Start},
     slot::Slot,
@@ -157,6 +158,7 @@ pub struct Worker<L: 'static> {
     /// The class that has its turn, or had it last.
     class: Class,
     shares: Shares,
+    demand: Demand,
     pace: Pace,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
@@ -196,6 +198,7 @@ impl<L: WorkerLocal> Worker<L> {
             hot: [Cohorts::new(), Cohorts::new()],
             class: Class::default(),
             shares: Shares::new(config.batch_percent),
+            demand: Demand::new(config.demand_percent),
             queue: VecDeque::new(),
             source: None,
             asks_source: false,
@@ -243,6 +246,7 @@ impl<L: WorkerLocal> Worker<L> {
         };
         self.visits = Visits::new(config.scheduling);
         self.shares = Shares::new(config.batch_percent);
+        self.demand = Demand::new(config.demand_percent);
         self.local.schedule(config.scheduling);
         self.apply_in_flight();
     }
@@ -347,6 +351,7 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     fn round(&mut self, sleep_at_most: Option<Duration>) {
+        self.demand.publish();
         let is_due = self.pace.is_due;
         if self.at_device == 0 || self.visits_device() {
             self.local.poll(false);

@@ -426,4 +426,9 @@ fn settings_out_of_range_are_refused_by_name() {
         };
         assert!(refused(config).starts_with("batch_percent is "));
     }
+    let config = WorkerConfig {
+        demand_percent: 0,
+        ..WorkerConfig::default()
+    };
+    assert!(refused(config).starts_with("demand_percent is "));
 }

@@ -14,8 +14,8 @@
 //! that comes late finds some left: a hungry statement is refused before a modest one.
 //!
 //! Where records can leave memory they leave for statements: for as much as a connection holds and may take more, up
-//! to [`LEAVING_PART`] beside what is for records alone. Statements wait for it between two batches
-//! ([`executor::execute::Budget`]).
+//! to [`LEAVING_PART`] beside what is for records alone, and until all statements have [`SHARE_PART`] of the limit.
+//! Statements wait for it between two batches, two seconds in all ([`executor::execute::Budget`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -152,13 +152,15 @@ impl MemorySource for StatementMemory {
         )
     }
 
-    fn room_to_come(&self, held: usize) -> Option<usize> {
-        let left = self.left(*self.taken());
+    fn is_making_room(&self, held: usize) -> bool {
+        let taken = *self.taken();
+        if held == 0 || taken > self.limit_bytes() / SHARE_PART {
+            return false;
+        }
         // Tables grow to twice their size at once, and as much stays for others.
         let wanted = held.saturating_mul(4).max(self.limit_bytes() / LEFT_PART);
         let wanted = wanted.min(self.limit_bytes() / LEAVING_PART);
-        let is_coming = left < wanted && self.database.want_memory_room(self.kept_bytes() + wanted);
-        is_coming.then_some(left)
+        self.left(taken) < wanted && self.database.want_memory_room(self.kept_bytes() + wanted)
     }
 }
 

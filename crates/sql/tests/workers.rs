@@ -1,6 +1,8 @@
 //! Statements that several workers carry out. All workers are on the test's thread and have turns in an order that the
 //! test draws; a turn of a task that computes takes about as long as a slice.
 
+use io::{Faults, SimulatedDisk};
+
 use crate::bed::{Bed, Client};
 
 /// Rows of the table: more than the fewest for which other workers are asked.
@@ -488,6 +490,33 @@ fn parts_share_the_memory_of_the_statement() {
     }
     ask(&mut bed, &client, "reset weft.statement_memory", 0, 1);
     assert_eq!(ask(&mut bed, &client, text, 5, 2).len(), ROWS as usize);
+}
+
+/// A division that had no room for its groups read the build sides of its joins again: a WITH query, which keeps no
+/// rows if it is read once, had none the second time.
+#[test]
+fn a_statement_that_goes_on_alone_keeps_the_tables_of_its_joins() {
+    let disk = SimulatedDisk::new(2, Faults::default());
+    let mut bed = Bed::on(&disk, 256 << 20);
+    bed.add_workers(1);
+    bed.run(TABLE).unwrap();
+    let (many, alone) = (bed.client_on(0), bed.client_on(0));
+    ask(&mut bed, &alone, ALONE, 0, 1);
+    ask(&mut bed, &many, "set weft.statement_memory = '4MB'", 0, 1);
+    for text in [
+        "with m as materialized (select k, w from s)
+         select t.a, count(*), sum(m.w) from t join m on m.k = t.b group by t.a",
+        "with recursive r(k) as (select 1 union all select k + 1 from r where k < 40)
+         select t.a, count(*), sum(r.k) from t left join r on r.k = t.b group by t.a",
+    ] {
+        let expected = ask(&mut bed, &alone, text, 1, 2);
+        assert!(expected.len() > 50_000, "{text}");
+        assert!(ask(&mut bed, &many, text, 1, 2) == expected, "{text}");
+        let told = format!("explain (analyze, costs off, timing off) {text}");
+        let told = ask(&mut bed, &many, &told, 1, 2).join("\n");
+        assert!(told.contains("Workers Launched: 1"), "{told}");
+        assert!(told.contains("Batches: "), "{told}");
+    }
 }
 
 /// Short statements on a worker that helps come through within as many turns as without it.

@@ -42,10 +42,10 @@ pub trait MemorySource: Send + Sync {
     /// Returns the reason why `bytes` more were refused, as the detail of an error.
     fn why_refused(&self, bytes: usize) -> String;
 
-    /// Returns the bytes that are left, if a connection that has `held` already may be refused more soon while room for
-    /// it is being made, so that a wait may help.
-    fn room_to_come(&self, _held: usize) -> Option<usize> {
-        None
+    /// Returns whether a connection that has `held` already may be refused more soon, while room for it is being made:
+    /// a wait may help.
+    fn is_making_room(&self, _held: usize) -> bool {
+        false
     }
 }
 
@@ -58,7 +58,7 @@ pub struct Allowance {
     used: Cell<usize>,
     /// Bytes that it may use without asking: the free ones, and those taken from the source.
     covered: Cell<usize>,
-    /// Whether the source was making room when bytes were taken from it last.
+    /// Whether the source was making room when bytes were taken from it last. False while none are taken.
     is_scarce: Cell<bool>,
 }
 
@@ -107,12 +107,12 @@ impl Allowance {
         self.is_scarce.get()
     }
 
-    /// Asks the source whether it is making room; returns the bytes that it leaves meanwhile.
-    pub fn room_to_come(&self) -> Option<usize> {
+    /// Asks the source whether it is making room, and returns what it says.
+    pub fn is_still_scarce(&self) -> bool {
         let source = self.source.as_ref();
-        let left = source.and_then(|source| source.room_to_come(self.taken()));
-        self.is_scarce.set(left.is_some());
-        left
+        let is_scarce = source.is_some_and(|source| source.is_making_room(self.taken()));
+        self.is_scarce.set(is_scarce);
+        is_scarce
     }
 
     /// Uses `bytes` more; returns whether they were available.
@@ -140,7 +140,7 @@ impl Allowance {
         let amounts = [pieces, needed].into_iter();
         let taken = { amounts }.find(|bytes| source.take(*bytes, held));
         self.covered.set(covered + taken.unwrap_or(0));
-        self.room_to_come();
+        self.is_still_scarce();
         taken.is_some()
     }
 
@@ -167,6 +167,9 @@ impl Allowance {
         {
             source.give_back(covered - least);
             self.covered.set(least);
+            if least == self.free_bytes {
+                self.is_scarce.set(false);
+            }
         }
     }
 }

@@ -28,7 +28,7 @@ use self::{
     states::{Call, States},
 };
 use super::{
-    ExecutionContext, Input, Operator, Spilled, Step,
+    ExecutionContext, Input, Operator, Spilled, Step, open,
     parallel::{Division, Owner},
 };
 use batch::{BATCH_ROWS, Rows};
@@ -40,6 +40,8 @@ const KEPT_BYTES: usize = 64 << 10;
 pub(super) struct AggregateOperator<'p> {
     plan: &'p Arc<Aggregate>,
     input: Input<'p>,
+    /// The input whose joins have built the tables that `input` looks into, after a division in vain.
+    divided: Option<Input<'p>>,
     /// Number of values in a row of the input.
     width: usize,
     calls: Vec<Call<'p>>,
@@ -94,6 +96,7 @@ impl<'p> AggregateOperator<'p> {
             plan,
             width: input.batch.width(),
             input,
+            divided: None,
             calls,
             is_read: false,
             is_by_rows: false,
@@ -142,6 +145,7 @@ impl<'p> AggregateOperator<'p> {
     /// Reads the rows of the owner's part of a division, and combines the groups of the helpers with its own. Returns
     /// false, and has forgotten all groups, if there is no room for them: rows can be put by, and groups cannot.
     async fn read_divided(&mut self, owner: Owner, context: &ExecutionContext<'_>) -> Result<bool> {
+        let tables = owner.tables();
         let divided = self.read_parts(&owner, context).await;
         self.helpers = owner.begun();
         owner.note_ends(context);
@@ -153,11 +157,31 @@ impl<'p> AggregateOperator<'p> {
             divided => divided?,
         };
         if !has_room {
-            self.rewind();
+            self.forget();
+            // Build sides are not read again: what they read may be gone, or differ.
+            let plan = self.plan;
+            let again = open::part(&plan.input, &self.input.spare, &tables.0)?;
+            self.divided = Some(std::mem::replace(&mut self.input, again));
+            self.input.batch.accept_columns();
             self.sets[0] = Groups::new(&self.plan.key_types, &self.calls);
             released().await;
         }
         Ok(has_room)
+    }
+
+    /// Forgets all groups, and what was read.
+    fn forget(&mut self) {
+        self.put_by.clear();
+        for groups in &mut self.sets {
+            match groups.bytes() > KEPT_BYTES {
+                // Memory for many groups would count as that of the next few.
+                true => *groups = Groups::new(&self.plan.key_types, &self.calls),
+                false => groups.clear(),
+            }
+        }
+        self.is_read = false;
+        self.is_by_rows = false;
+        self.next = (0, 0);
     }
 
     /// Reads the parts of a division; returns false if there is no room for the groups.
@@ -417,19 +441,12 @@ impl Operator for AggregateOperator<'_> {
     }
 
     fn rewind(&mut self) {
+        if let Some(input) = self.divided.take() {
+            self.input = input;
+        }
         self.input.rewind();
         self.input.batch.restart(self.width);
-        self.put_by.clear();
-        for groups in &mut self.sets {
-            match groups.bytes() > KEPT_BYTES {
-                // Memory for many groups would count as that of the next few.
-                true => *groups = Groups::new(&self.plan.key_types, &self.calls),
-                false => groups.clear(),
-            }
-        }
-        self.is_read = false;
-        self.is_by_rows = false;
+        self.forget();
         self.helpers = 0;
-        self.next = (0, 0);
     }
 }

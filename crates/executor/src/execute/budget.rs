@@ -22,11 +22,8 @@ const LEFT_FREE_PART: usize = 4;
 /// would be many and small, if other operators have taken the rest.
 const KEPT_PART: usize = 32;
 
-/// Longest time for which an execution waits, in all, for memory that records are leaving while there is no progress.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Bytes by which the memory that is left has to grow for progress.
-const PROGRESS: usize = 64 << 10;
+/// Longest time for which an execution waits, in all, for memory that records are leaving.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Time between two looks of an execution that waits for memory.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
@@ -38,7 +35,7 @@ pub struct Budget {
     /// Most bytes that an operator keeps if it can put rows by (`work_mem`), if that was set.
     operator_bytes: Option<usize>,
     turn: Turn,
-    /// Time for which the execution will still wait for memory without progress.
+    /// Time for which the execution will still wait for memory.
     patience: Cell<Duration>,
 }
 
@@ -94,23 +91,16 @@ impl Budget {
     /// otherwise.
     #[inline]
     pub(super) async fn wait_for_room(&self) {
-        if self.memory.allowance().is_scarce() {
+        if self.memory.allowance().is_scarce() && !self.patience.get().is_zero() {
             Box::pin(self.wait_while_scarce()).await;
         }
     }
 
     async fn wait_while_scarce(&self) {
-        let mut most = 0;
-        while let Some(left) = self.memory.allowance().room_to_come() {
-            let patience = self.patience.get();
-            if left >= most + PROGRESS {
-                most = left;
-            } else if patience.is_zero() {
-                break;
-            } else {
-                self.patience.set(patience.saturating_sub(LOOK_AGAIN));
-            }
+        while !self.patience.get().is_zero() && self.memory.allowance().is_still_scarce() {
             sleep(LOOK_AGAIN).await;
+            let patience = self.patience.get().saturating_sub(LOOK_AGAIN);
+            self.patience.set(patience);
         }
     }
 

@@ -336,6 +336,13 @@ impl Part {
 }
 
 impl Owner {
+    /// Returns the tables of the joins.
+    pub(super) fn tables(&self) -> Arc<JoinTables> {
+        let state = self.division.state();
+        let common = state.common.as_ref();
+        common.map_or_else(Default::default, |common| common.tables.clone())
+    }
+
     /// Returns the number of helpers that have begun.
     pub(super) fn begun(&self) -> usize {
         self.division.state().begun

@@ -23,7 +23,6 @@ use std::time::Duration;
 use crate::{
     class::Class,
     config::Scheduling,
-    demand,
     slice::{Label, LongSlice, SLICE_MAX},
     slot::{Resumed, Slot},
     worker::{Worker, WorkerLocal},
@@ -131,6 +130,8 @@ impl<L: WorkerLocal> Worker<L> {
     pub(super) fn mark(&mut self) -> Duration {
         let now = self.clock.now();
         self.timers.set_read_at(now);
+        // The worker may have slept.
+        self.demand.note(Class::Batch, Duration::ZERO, now);
         self.pace.looked_at = now;
         self.pace.ran_at = match self.hot[Class::Batch.index()].is_empty() {
             true => None,
@@ -191,7 +192,7 @@ impl<L: WorkerLocal> Worker<L> {
             Class::Batch => !self.hot[Class::Interactive.index()].is_empty(),
         };
         self.shares.charge(class, elapsed, others);
-        demand::note(class, elapsed, now);
+        self.demand.note(class, elapsed, now);
         if elapsed > SLICE_MAX {
             let ran = self.ran_of(elapsed, self.pace.ran_at);
             if ran > SLICE_MAX {

@@ -105,32 +105,38 @@ pub(super) fn antijoin(
     Some(right.into_iter().map(|id| (id, null())).collect())
 }
 
-/// Returns whether a condition is not true where all of these columns are NULL: it is a strict call
-/// over one of them, or a conjunction with a part of this kind.
+/// Returns whether a condition is not true where all of these columns are NULL: it is NULL there, tells that a value
+/// that is NULL there is none, or has parts of this kind.
 fn rejects_nulls(condition: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
     match &condition.kind {
-        Kind::Column(id) => columns.contains(id),
-        Kind::Call {
-            function,
-            arguments,
-        } => {
-            function.0.strict
-                && arguments
-                    .iter()
-                    .any(|argument| rejects_nulls(argument, columns))
-        }
         Kind::And(parts) => parts.iter().any(|part| rejects_nulls(part, columns)),
         Kind::Or(parts) => parts.iter().all(|part| rejects_nulls(part, columns)),
         Kind::IsNull {
             operand,
             negated: true,
-        } => rejects_nulls(operand, columns),
-        // All elements of an empty array satisfy any comparison.
+        } => is_null(operand, columns),
+        // No element of an empty array satisfies a comparison.
         Kind::Quantified {
-            left, array, all, ..
-        } => {
+            left, all: false, ..
+        } => is_null(left, columns),
+        _ => is_null(condition, columns),
+    }
+}
+
+/// Returns whether an expression is NULL where all of these columns are.
+fn is_null(expression: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
+    match &expression.kind {
+        Kind::Column(id) => columns.contains(id),
+        Kind::Call {
+            function,
+            arguments,
+        } => function.0.strict && arguments.iter().any(|argument| is_null(argument, columns)),
+        // A part may decide by itself: false for AND, true for OR.
+        Kind::And(parts) | Kind::Or(parts) => parts.iter().all(|part| is_null(part, columns)),
+        // An empty array decides by itself.
+        Kind::Quantified { left, array, .. } => {
             let has_elements = matches!(&array.kind, Kind::Array(items) if !items.is_empty());
-            (!all || has_elements) && rejects_nulls(left, columns)
+            has_elements && is_null(left, columns)
         }
         _ => false,
     }

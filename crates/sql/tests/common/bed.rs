@@ -22,6 +22,16 @@ use types::{Result, SqlError};
 /// else plans slowly, and a session that has taken long has only a share of the turns.
 const SETTLING: Duration = Duration::from_millis(60);
 
+/// Returns the configuration of workers that are given their turns by short tasks: long statements have half of the
+/// time beside these, and workers help each other whatever else they have to do.
+fn worker_config() -> WorkerConfig {
+    WorkerConfig {
+        batch_percent: 50,
+        demand_percent: 100,
+        ..WorkerConfig::default()
+    }
+}
+
 /// The answer to a text.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Answer {
@@ -116,7 +126,7 @@ impl Bed {
     pub(crate) fn with_in_flight(in_flight: InFlight) -> Bed {
         let config = WorkerConfig {
             in_flight,
-            ..WorkerConfig::default()
+            ..worker_config()
         };
         let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
         let session = engine::Session::new(&database).unwrap();
@@ -128,7 +138,7 @@ impl Bed {
     pub(crate) fn timeless() -> Bed {
         let config = WorkerConfig {
             in_flight: InFlight::Fixed(1),
-            ..WorkerConfig::default()
+            ..worker_config()
         };
         let database = Database::new(DatabaseConfig::with_memory(1 << 30)).unwrap();
         let session = engine::Session::new(&database).unwrap();
@@ -139,7 +149,7 @@ impl Bed {
     pub(crate) fn on_clock(clock: Clock) -> Bed {
         let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
         let session = engine::Session::new(&database).unwrap();
-        Bed::of(Worker::new(WorkerConfig::default(), session, clock))
+        Bed::of(Worker::new(worker_config(), session, clock))
     }
 
     /// Returns how often tasks have yielded, if they suspend nowhere else.
@@ -151,7 +161,7 @@ impl Bed {
     pub(crate) fn with_memory(bytes: usize) -> Bed {
         let database = Database::new(DatabaseConfig::with_memory(bytes)).unwrap();
         let session = engine::Session::new(&database).unwrap();
-        Bed::of(Worker::new(WorkerConfig::default(), session, Clock::real()))
+        Bed::of(Worker::new(worker_config(), session, Clock::real()))
     }
 
     /// Returns the bytes of the database's memory that lie outside its records: those of its
@@ -210,7 +220,7 @@ impl Bed {
         let recovery = Database::open(config, log, RecoveryConfig::default(), directory).unwrap();
         let session = engine::Session::new(recovery.database()).unwrap();
         let mut tasks = recovery.tasks(&session);
-        let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+        let mut worker = Worker::new(worker_config(), session, Clock::real());
         worker.set_source(FromFn(move |_: &Rc<engine::Session>| tasks()));
         worker.run_until_idle();
         recovery.finish().unwrap();
@@ -272,7 +282,7 @@ impl Bed {
         let database = self.worker.local().database().clone();
         self.others.resize_with(workers, || {
             let session = engine::Session::new(&database).unwrap();
-            Worker::new(WorkerConfig::default(), session, Clock::real())
+            Worker::new(worker_config(), session, Clock::real())
         });
         let all = std::iter::once(&self.worker).chain(&self.others);
         let handles: Vec<_> = all.map(Worker::handle).collect();

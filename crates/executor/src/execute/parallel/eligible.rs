@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | by hash | a table that the owner has built; whatever it was built from |
 //! | by lookup | the records of a table |
-//! | by nesting, of an inner side that refers to no outer row | read by each part: a table by itself |
+//! | by nesting, of an inner side that refers to no outer row | read and kept by each part: a small table by itself |
 //!
 //! A full join gives rows of its right side that no row of the left matches, which no part knows by itself.
 
@@ -85,18 +85,23 @@ fn is_shareable(plan: &Plan) -> bool {
             reads_alike(&join.scan) && join.residual.iter().all(Program::is_shareable)
         }
         Plan::NestedLoopJoin(join) => {
-            is_table(&join.inner) && join.on.iter().all(Program::is_shareable)
+            is_small_table(&join.inner) && join.on.iter().all(Program::is_shareable)
         }
         _ => false,
     };
     are_shareable && next(plan).is_some_and(is_shareable)
 }
 
-/// Returns whether a plan gives rows of a table, the same on every worker.
-fn is_table(plan: &Plan) -> bool {
+/// Most records of a table that each part keeps for a nested loop.
+const KEPT_BY_PARTS_MAX: u64 = 4096;
+
+/// Returns whether a plan gives rows of a small table, the same on every worker.
+fn is_small_table(plan: &Plan) -> bool {
     match plan {
-        Plan::Explained(explained) => is_table(&explained.input),
-        Plan::Scan(scan) => reads_alike(scan),
+        Plan::Explained(explained) => is_small_table(&explained.input),
+        Plan::Scan(scan) => {
+            scan.table.storage().records_estimate() <= KEPT_BY_PARTS_MAX && reads_alike(scan)
+        }
         _ => false,
     }
 }

@@ -84,9 +84,10 @@ impl MemorySource for PartsMemory {
         }
     }
 
-    fn room_to_come(&self, _: usize) -> Option<usize> {
+    fn is_making_room(&self, _: usize) -> bool {
         let held = self.taken.load(Relaxed) + self.own.load(Relaxed);
-        self.source.as_ref()?.room_to_come(held)
+        let source = self.source.as_ref();
+        source.is_some_and(|source| source.is_making_room(held))
     }
 
     fn why_refused(&self, bytes: usize) -> String {
