@@ -85,7 +85,7 @@ pub struct WorkerConfig {
     /// percent. Range 1 to 99, default 10: transactions beside an analytical query keep nine tenths of what they had.
     pub batch_percent: u8,
     /// Share of the worker from which on it is in demand if interactive tasks have it, in percent
-    /// ([`is_in_demand`](crate::is_in_demand)). Range 1 to 100, default 25.
+    /// ([`is_in_demand`](crate::is_in_demand)). Range 1 to 100, where 100 is never; default 25.
     pub demand_percent: u8,
 }
 

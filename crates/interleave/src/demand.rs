@@ -60,7 +60,7 @@ impl Demand {
     }
 
     fn is_much_of(&self, window: Duration) -> bool {
-        self.had * 100 >= window * self.percent
+        self.percent < 100 && self.had * 100 >= window * self.percent
     }
 }
 
