@@ -30,7 +30,7 @@ const OWN_PART: usize = 16;
 /// Divisor of the limit for the part that is never for statements.
 const KEPT_PART: usize = 8;
 
-/// The same where records can leave memory, which they do when less than a tenth is free.
+/// Divisor of the limit for that part where records can leave memory, which they do when less than a tenth is free.
 const KEPT_WHERE_THEY_LEAVE_PART: usize = 16;
 
 /// Divisor of the limit for a statement's share, if no other was set.

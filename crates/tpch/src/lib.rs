@@ -101,7 +101,7 @@ pub struct Summary {
     pub query: u8,
     /// Name of the system.
     pub server: String,
-    /// What the system reads from the device, if that was set.
+    /// Settings of the system's reads from the device.
     #[serde(flatten)]
     pub reading: Reading,
     /// Milliseconds from the query's message to its last row.

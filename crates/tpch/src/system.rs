@@ -19,7 +19,7 @@ use crate::{
     tables::{self, Sink},
 };
 
-/// What a system reads from the device, and how.
+/// Settings of a system's reads from the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Reading {
     /// Percentage of the blocks of columns that is in memory; `None` for as many as there is room for.
@@ -34,7 +34,7 @@ pub trait System {
     /// Returns the name in results.
     fn name(&self) -> &str;
 
-    /// Returns what was set of its reads.
+    /// Returns the settings of its reads.
     fn reading(&self) -> Reading {
         Reading::default()
     }
@@ -84,7 +84,7 @@ pub struct OnServer {
     pub begin: Vec<String>,
     /// Whether another system with the same server makes, fills and drops the tables.
     pub shares_tables: bool,
-    /// What was set of its reads. The number of blocks to read ahead is set by each connection.
+    /// Settings of its reads. Each connection sets the number of blocks to read ahead.
     pub reading: Reading,
 }
 

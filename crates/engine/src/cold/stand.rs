@@ -57,7 +57,7 @@ impl Drop for OnItsWay<'_> {
 pub(super) struct Wish(AtomicUsize);
 
 impl Wish {
-    /// Gives the wish up: who finds too little room says so again.
+    /// Gives the wish up: an operation that finds too little room says so again.
     pub(super) fn forget(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
