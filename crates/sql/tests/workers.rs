@@ -60,6 +60,12 @@ fn helpers(bed: &mut Bed, client: &Client, text: &str, seed: u64, workers: usize
         .map_or(0, |(_, number)| number.parse().unwrap())
 }
 
+/// Returns whether other workers help with a statement: a statement may be done before one of them begins, so that it is
+/// asked for in several orders of turns.
+fn is_helped(bed: &mut Bed, client: &Client, text: &str, workers: usize) -> bool {
+    (0..8).any(|seed| helpers(bed, client, text, seed, workers) > 0)
+}
+
 /// Gives a worker turns until all of its tasks have ended but `tasks`.
 fn let_end(bed: &mut Bed, worker: usize, tasks: u64) {
     for _ in 0..TURNS_MAX {
@@ -119,7 +125,12 @@ const JOINED: &[&str] = &[
         join (select b, count(*) as c from t group by b) m on m.b = t.b group by m.b",
     "select count(*), sum(s.w) from t, s where s.w < 4 and t.n > s.w",
     "select t.a, count(*), sum(s.w) from t join s on s.k = t.b group by t.a",
+];
+
+/// Statements whose joins read no other side, for their tables are empty: helpers may come too late to begin.
+const JOINED_IN_VAIN: &[&str] = &[
     "select count(*), sum(s.w) from t join s on s.k = t.b where s.w > 1000",
+    "select t.x, count(*), sum(s.w) from t join s on s.k = t.b and s.y = 'none' group by t.x",
 ];
 
 /// Statements whose joins keep them on one worker: rows of the other side that no row matches are known in the end.
@@ -153,9 +164,10 @@ fn all_workers_give_the_answers_of_one() {
         }
         for (seed, text) in (0..).zip(DIVIDED).filter(|_| workers == 4) {
             let helped = helpers(&mut bed, &many, text, seed, workers);
+            assert!(helped < workers, "{text}: {helped} of {workers}");
             assert!(
-                (1..workers).contains(&helped),
-                "{text}: {helped} of {workers}"
+                helped > 0 || is_helped(&mut bed, &many, text, workers),
+                "{text}"
             );
             assert_eq!(helpers(&mut bed, &alone, text, seed, workers), 0, "{text}");
         }
@@ -171,16 +183,15 @@ fn all_workers_join_as_one() {
     let mut bed = crew(3);
     let (many, alone) = (bed.client_on(0), bed.client_on(0));
     assert!(ask(&mut bed, &alone, ALONE, 0, 1).is_empty());
-    for (seed, text) in (0..).zip(JOINED.iter().chain(JOINED_ALONE)) {
+    let texts = [JOINED, JOINED_IN_VAIN, JOINED_ALONE].concat();
+    for (seed, text) in (0..).zip(texts) {
         let expected = ask(&mut bed, &alone, text, seed, 3);
         let found = ask(&mut bed, &many, text, seed, 3);
         assert_eq!(found, expected, "{text}");
     }
-    let texts = (0..).zip(JOINED);
-    let alone: Vec<_> = texts
-        .filter(|(seed, text)| helpers(&mut bed, &many, text, *seed, 3) == 0)
-        .collect();
-    assert!(alone.is_empty(), "{alone:?}");
+    for text in JOINED {
+        assert!(is_helped(&mut bed, &many, text, 3), "{text}");
+    }
     for (seed, text) in (0..).zip(JOINED_ALONE) {
         assert_eq!(helpers(&mut bed, &many, text, seed, 3), 0, "{text}");
     }
@@ -255,7 +266,7 @@ fn tables_of_joins_count_once() {
     let bound = |kilobytes| format!("set weft.statement_memory = '{kilobytes}kB'");
     ask(&mut bed, &many, &bound(peak + peak / 2), 0, 1);
     assert_eq!(ask(&mut bed, &many, text, 2, 4), expected);
-    assert!(helpers(&mut bed, &many, text, 3, 4) > 0);
+    assert!(is_helped(&mut bed, &many, text, 4));
     ask(&mut bed, &many, &bound(peak / 2), 0, 1);
     assert_eq!(ask(&mut bed, &many, text, 4, 4), ["53200"]);
 }
@@ -425,7 +436,7 @@ fn parts_know_the_parameters() {
     );
     let execute = "execute p (3, 'text 9')";
     assert_eq!(ask(&mut bed, &client, execute, 1, 3), expected);
-    assert!(helpers(&mut bed, &client, execute, 1, 3) > 0);
+    assert!(is_helped(&mut bed, &client, execute, 3));
     let lateral = "select i, s.c from generate_series(0, 2) i,
         lateral (select count(*) + 0 * random() as c from t where b > i and a <> i) s";
     let alone = bed.client_on(0);
