@@ -32,6 +32,7 @@ mod join;
 mod join_nodes;
 mod join_order;
 mod lower;
+mod nulls;
 mod ordering;
 mod outer_joins;
 mod points;

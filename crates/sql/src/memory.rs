@@ -30,7 +30,8 @@ const OWN_PART: usize = 16;
 /// Divisor of the limit for the part that is never for statements.
 const KEPT_PART: usize = 8;
 
-/// Divisor of the limit for that part where records can leave memory, which they do when less than a tenth is free.
+/// Divisor of the limit for that part where records can leave memory, which they do when less than a tenth is free, and
+/// statements have no more than [`SHARE_PART`]: otherwise each of many connections would take what records have left.
 const KEPT_WHERE_THEY_LEAVE_PART: usize = 16;
 
 /// Divisor of the limit for a statement's share, if no other was set.
@@ -82,18 +83,22 @@ impl StatementMemory {
         self.limit_bytes() / SHARE_PART
     }
 
-    fn kept_bytes(&self) -> usize {
-        let part = match self.database.can_records_leave() {
-            true => KEPT_WHERE_THEY_LEAVE_PART,
-            false => KEPT_PART,
-        };
-        self.limit_bytes() / part
+    /// Returns the bytes that are kept from statements if connections have `taken`.
+    fn kept_bytes(&self, taken: usize) -> usize {
+        let limit = self.limit_bytes();
+        let leave = self.database.can_records_leave() && taken <= limit / SHARE_PART;
+        limit
+            / if leave {
+                KEPT_WHERE_THEY_LEAVE_PART
+            } else {
+                KEPT_PART
+            }
     }
 
     /// Returns the bytes that are left to statements if connections have `taken`.
-    fn left(&self, taken: usize) -> usize {
+    fn left_beside(&self, taken: usize) -> usize {
         let shared = self.database.memory_room();
-        let shared = shared.saturating_sub(self.kept_bytes());
+        let shared = shared.saturating_sub(self.kept_bytes(taken));
         self.own_bytes.saturating_sub(taken) + shared
     }
 
@@ -117,7 +122,7 @@ impl MemorySource for StatementMemory {
 
     fn take(&self, bytes: usize, held: usize) -> bool {
         let mut taken = self.taken();
-        let left = self.left(*taken);
+        let left = self.left_beside(*taken);
         if held.saturating_add(bytes) > left.saturating_sub(bytes) {
             return false;
         }
@@ -125,7 +130,7 @@ impl MemorySource for StatementMemory {
         if more > 0
             && self
                 .database
-                .set_memory_aside(more, self.kept_bytes())
+                .set_memory_aside(more, self.kept_bytes(*taken))
                 .is_err()
         {
             return false;
@@ -141,13 +146,18 @@ impl MemorySource for StatementMemory {
         *taken -= bytes;
     }
 
+    fn left(&self, held: usize) -> usize {
+        let taken = *self.taken();
+        self.left_beside(taken).saturating_sub(held) / 2
+    }
+
     fn why_refused(&self, _: usize) -> String {
         let taken = *self.taken();
         format!(
             "All statements hold {}; {} of {} are left to them, and no connection may hold more \
              than it leaves to others.",
             Size(taken),
-            Size(self.left(taken)),
+            Size(self.left_beside(taken)),
             Size(self.limit_bytes())
         )
     }
@@ -160,7 +170,10 @@ impl MemorySource for StatementMemory {
         // Tables grow to twice their size at once, and as much stays for others.
         let wanted = held.saturating_mul(4).max(self.limit_bytes() / LEFT_PART);
         let wanted = wanted.min(self.limit_bytes() / LEAVING_PART);
-        self.left(taken) < wanted && self.database.want_memory_room(self.kept_bytes() + wanted)
+        self.left_beside(taken) < wanted
+            && self
+                .database
+                .want_memory_room(self.kept_bytes(taken) + wanted)
     }
 }
 

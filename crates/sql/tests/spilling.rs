@@ -28,8 +28,13 @@ struct Device {
 
 impl Device {
     fn new(setup: &str) -> Device {
+        Device::within(MEMORY, setup)
+    }
+
+    /// Makes a database with a limit of `memory` bytes.
+    fn within(memory: usize, setup: &str) -> Device {
         let disk = SimulatedDisk::new(5, Faults::default());
-        let mut bed = Bed::on(&disk, MEMORY);
+        let mut bed = Bed::on(&disk, memory);
         bed.run(setup).unwrap();
         Device { disk, bed }
     }
@@ -529,6 +534,32 @@ fn joins_on_the_device_are_those_in_memory() {
             let batches = number(&lines, "Batches: ");
             assert!((3..50_000).contains(&batches), "{query}: {lines:#?}");
         }
+    }
+}
+
+/// A statement may hold more than the database has left: a join was refused memory where it could put rows by.
+#[test]
+fn statements_use_the_device_when_the_database_has_less_than_their_share() {
+    let mut device = Device::within(48 << 20, SIDES);
+    let sorted = |device: &mut Device, query: &str| {
+        let mut rows = device.rows(query);
+        rows.sort_unstable();
+        rows
+    };
+    let queries = [
+        "select a.id, b.id, a.name, b.name from one a full join two b on a.k = b.k",
+        "select name, k, count(*) from one group by name, k, id",
+        "select name || id, id from one order by 1, 2",
+    ];
+    let mut roomy = Device::new(SIDES);
+    let expected = queries.map(|query| sorted(&mut roomy, query));
+    device
+        .bed
+        .run("set weft.statement_memory = '48MB'")
+        .unwrap();
+    for (query, expected) in queries.iter().zip(&expected) {
+        assert!(sorted(&mut device, query) == *expected, "{query}");
+        assert_eq!(device.files(), Vec::<String>::new());
     }
 }
 

@@ -60,8 +60,8 @@ fn helpers(bed: &mut Bed, client: &Client, text: &str, seed: u64, workers: usize
         .map_or(0, |(_, number)| number.parse().unwrap())
 }
 
-/// Returns whether other workers help with a statement: a statement may be done before one of them begins, so that it is
-/// asked for in several orders of turns.
+/// Returns whether other workers help with a statement. It is asked for in several orders of turns, for it may be done
+/// before one of them begins.
 fn is_helped(bed: &mut Bed, client: &Client, text: &str, workers: usize) -> bool {
     (0..8).any(|seed| helpers(bed, client, text, seed, workers) > 0)
 }

@@ -45,7 +45,8 @@ pub fn chart(title: &str, results: &[Summary]) -> Result<String> {
             .parse::<f64>()
             .map_or(u64::MAX, |number| (number * 1e3) as u64)
     });
-    for result in results {
+    // The time of a query that was given up says nothing.
+    for result in results.iter().filter(|result| result.ended) {
         let (label, name) = place(result);
         let at = match lines.iter().position(|line| line.name == name) {
             Some(at) => at,

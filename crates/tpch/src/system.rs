@@ -222,9 +222,12 @@ impl Sink for Copied<'_> {
         let copy = format!("copy {table} from stdin (format csv)");
         let mut rows = rows.peekable();
         while rows.peek().is_some() {
-            let mut writer = self.client.copy_in(&copy).map_err(failed)?;
+            // The client library takes a COPY for done before its transaction has ended: a transaction of its own tells.
+            let mut transaction = self.client.transaction().map_err(failed)?;
+            let mut writer = transaction.copy_in(&copy).map_err(failed)?;
             tables::write(&mut writer, rows.by_ref().take(ROWS_OF_COPY), self.step)?;
             writer.finish().map_err(failed)?;
+            transaction.commit().map_err(failed)?;
         }
         Ok(())
     }

@@ -39,6 +39,9 @@ pub trait MemorySource: Send + Sync {
     /// Takes back `bytes` that were set aside.
     fn give_back(&self, bytes: usize);
 
+    /// Returns the most bytes that a connection which has `held` already would be given now.
+    fn left(&self, held: usize) -> usize;
+
     /// Returns the reason why `bytes` more were refused, as the detail of an error.
     fn why_refused(&self, bytes: usize) -> String;
 
@@ -101,6 +104,13 @@ impl Allowance {
         self.covered.get() - self.free_bytes
     }
 
+    /// Returns the bytes that its statements can use beside those in use, as of now.
+    pub fn left(&self) -> usize {
+        let source = self.source.as_ref();
+        let left = source.map_or(usize::MAX, |source| source.left(self.taken()));
+        left.saturating_add(self.covered.get() - self.used.get())
+    }
+
     /// Returns whether the source was making room when bytes were taken from it last.
     #[inline]
     pub fn is_scarce(&self) -> bool {
@@ -109,8 +119,13 @@ impl Allowance {
 
     /// Asks the source whether it is making room, and returns what it says.
     pub fn is_still_scarce(&self) -> bool {
+        self.is_scarce_for(self.taken())
+    }
+
+    /// Asks the source whether it is making room for someone who holds `bytes`, or wants as many.
+    fn is_scarce_for(&self, bytes: usize) -> bool {
         let source = self.source.as_ref();
-        let is_scarce = source.is_some_and(|source| source.is_making_room(self.taken()));
+        let is_scarce = source.is_some_and(|source| source.is_making_room(bytes));
         self.is_scarce.set(is_scarce);
         is_scarce
     }
@@ -140,7 +155,8 @@ impl Allowance {
         let amounts = [pieces, needed].into_iter();
         let taken = { amounts }.find(|bytes| source.take(*bytes, held));
         self.covered.set(covered + taken.unwrap_or(0));
-        self.is_still_scarce();
+        // Whoever is refused the first bytes, too, finds room when it comes again.
+        self.is_scarce_for(self.taken() + if taken.is_none() { needed } else { 0 });
         taken.is_some()
     }
 

@@ -331,6 +331,33 @@ fn room_is_made_for_a_large_transaction() {
     assert!(records.eq((0..in_memory).map(|i| (key(i), large(i)))));
 }
 
+/// The redo records of a large transaction are put together in memory before it commits, and records leave for them.
+/// Once memory was full, each COPY of many rows was refused at its commit, with exhausted memory.
+#[test]
+fn room_is_made_for_the_commit_of_a_large_transaction() {
+    const AT_ONCE: u64 = 5_000;
+    const ALL: u64 = 12 * AT_ONCE;
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(SCARCE, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    for from in (0..ALL).step_by(AT_ONCE as usize) {
+        let filled = table.clone();
+        let written = durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::ReadCommitted)?;
+            let (records, written) = (from..from + AT_ONCE, AtomicU64::new(0));
+            write_beside_each_other(&transaction, &filled, records, &written).await?;
+            transaction.commit().await
+        });
+        assert!(written.is_ok(), "{from}: {written:?}");
+    }
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+    let records = durable.read(&table).into_iter();
+    assert!(records.eq((0..ALL).map(|i| (key(i), large(i)))));
+}
+
 /// Memory is full of records of one size, and others come back: room for them is made although no write
 /// waits for it.
 #[test]

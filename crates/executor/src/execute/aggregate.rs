@@ -143,19 +143,21 @@ impl<'p> AggregateOperator<'p> {
     }
 
     /// Reads the rows of the owner's part of a division, and combines the groups of the helpers with its own. Returns
-    /// false, and has forgotten all groups, if there is no room for them: rows can be put by, and groups cannot.
+    /// false, and has forgotten all groups, if there is no room for all parts: one worker needs less, and can put rows
+    /// by.
     async fn read_divided(&mut self, owner: Owner, context: &ExecutionContext<'_>) -> Result<bool> {
         let tables = owner.tables();
         let divided = self.read_parts(&owner, context).await;
         self.helpers = owner.begun();
-        owner.note_ends(context);
-        drop(owner);
+        owner.note_seen(context);
         let has_room = match divided {
-            Err(error) if error.state() == SqlState::OUT_OF_MEMORY && self.can_put_by(context) => {
-                false
-            }
+            Err(error) if error.state() == SqlState::OUT_OF_MEMORY => false,
             divided => divided?,
         };
+        if has_room {
+            owner.note_rows(context);
+        }
+        drop(owner);
         if !has_room {
             self.forget();
             // Build sides are not read again: what they read may be gone, or differ.
@@ -163,7 +165,6 @@ impl<'p> AggregateOperator<'p> {
             let again = open::part(&plan.input, &self.input.spare, &tables.0)?;
             self.divided = Some(std::mem::replace(&mut self.input, again));
             self.input.batch.accept_columns();
-            self.sets[0] = Groups::new(&self.plan.key_types, &self.calls);
             released().await;
         }
         Ok(has_room)

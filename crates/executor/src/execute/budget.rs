@@ -9,7 +9,11 @@
 //! is counted in the execution's turn, which is over after some time: see
 //! [`ExecutionContext::pause`](super::ExecutionContext::pause).
 
-use std::{cell::Cell, rc::Rc, time::Duration};
+use std::{
+    cell::Cell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 use interleave::{Turn, sleep};
 use types::{Allowance, Memory};
@@ -77,9 +81,13 @@ impl Budget {
     /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes` and may need `more` before
     /// it asks again.
     pub(super) fn is_short(&self, bytes: usize, more: usize) -> bool {
-        let share = self.memory.share();
-        let is_nearly_used = self.memory.used() + more > share - share / LEFT_FREE_PART;
-        bytes + more > self.operator_bytes() || (is_nearly_used && self.is_much(bytes))
+        // Others may have so much that the share cannot be had.
+        let used = self.memory.used();
+        let left = self.memory.allowance().left();
+        let share = self.memory.share().min(used.saturating_add(left));
+        let most = share - share / LEFT_FREE_PART;
+        bytes + more > self.operator_bytes().min(most)
+            || (used + more > most && self.is_much(bytes))
     }
 
     /// Returns whether an operator that keeps `bytes` is among those that have to put rows by when memory is short.
@@ -98,9 +106,12 @@ impl Budget {
 
     async fn wait_while_scarce(&self) {
         while !self.patience.get().is_zero() && self.memory.allowance().is_still_scarce() {
+            let began = Instant::now();
             sleep(LOOK_AGAIN).await;
-            let patience = self.patience.get().saturating_sub(LOOK_AGAIN);
-            self.patience.set(patience);
+            // A busy worker comes back to the task late; time that is simulated does not pass here.
+            let waited = began.elapsed().max(LOOK_AGAIN);
+            self.patience
+                .set(self.patience.get().saturating_sub(waited));
         }
     }
 

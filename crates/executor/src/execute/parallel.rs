@@ -399,15 +399,17 @@ impl Owner {
         .await
     }
 
-    /// Notes what helpers that have ended leave: the newest commit that the answer depends on, and the rows that
-    /// operators gave.
-    pub(super) fn note_ends(&self, context: &ExecutionContext<'_>) {
-        let mut state = self.division.state();
-        let (seen, rows) = (state.seen, std::mem::take(&mut state.rows));
-        drop(state);
+    /// Notes the newest commit that helpers have seen: the answer depends on it.
+    pub(super) fn note_seen(&self, context: &ExecutionContext<'_>) {
+        let seen = self.division.state().seen;
         if let Some(seen) = seen {
             context.reads.note_seen(seen);
         }
+    }
+
+    /// Notes the rows that operators gave on helpers that have ended.
+    pub(super) fn note_rows(&self, context: &ExecutionContext<'_>) {
+        let rows = std::mem::take(&mut self.division.state().rows);
         context.shared.measurements.add_rows(&rows);
     }
 }

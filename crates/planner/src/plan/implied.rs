@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use functions::Comparison;
 use types::{Type, Value, compare::compare_as};
 
+use super::nulls::rejects_nulls;
 use crate::program::comparison;
 use logical::expression::{Expression, Kind};
 
@@ -48,7 +49,11 @@ fn implies(condition: &Expression, predicate: &Expression) -> bool {
         Kind::IsNull {
             operand,
             negated: true,
-        } => excludes_null(condition, operand),
+        } => {
+            // A record of NULLs counts as NULL, and conditions can be true of it.
+            operand.ty != Type::Record
+                && rejects_nulls(condition, &|expression| is_same(expression, operand))
+        }
         _ => match (against_constant(condition), against_constant(predicate)) {
             (Some(known), Some(asked)) => is_closer(&known, &asked),
             _ => false,
@@ -93,36 +98,6 @@ fn truth(condition: &Expression) -> (&Expression, bool) {
             },
             _ => (condition, true),
         },
-    }
-}
-
-/// Returns whether a condition cannot be true where `operand` is NULL.
-fn excludes_null(condition: &Expression, operand: &Expression) -> bool {
-    if is_same(condition, operand) {
-        return true;
-    }
-    let excludes = |part: &Expression| excludes_null(part, operand);
-    match &condition.kind {
-        Kind::Call {
-            function,
-            arguments,
-        } => function.0.strict && arguments.iter().any(excludes),
-        Kind::Convert { operand, .. } | Kind::Fit { operand, .. } | Kind::Not(operand) => {
-            excludes(operand)
-        }
-        Kind::Is {
-            operand,
-            negated: false,
-            ..
-        } => excludes(operand),
-        Kind::IsNull {
-            operand,
-            negated: true,
-        } => excludes(operand),
-        Kind::Quantified {
-            left, all: false, ..
-        } => excludes(left),
-        _ => false,
     }
 }
 

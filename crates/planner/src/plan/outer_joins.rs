@@ -17,6 +17,8 @@ use logical::{
 };
 use types::{Type, Value};
 
+use super::nulls;
+
 /// Joins upon each other below a join that its conditions are applied to: each is asked for its columns.
 const DEPTH_MAX: usize = 16;
 
@@ -95,6 +97,10 @@ pub(super) fn antijoin(
         let Kind::Column(id) = operand.kind else {
             return false;
         };
+        // A record of NULLs counts as NULL, and equals another one.
+        if operand.ty == Type::Record {
+            return false;
+        }
         let only = BTreeSet::from([id]);
         right.contains(&id) && join.on.iter().any(|on| rejects_nulls(on, &only))
     };
@@ -105,39 +111,8 @@ pub(super) fn antijoin(
     Some(right.into_iter().map(|id| (id, null())).collect())
 }
 
-/// Returns whether a condition is not true where all of these columns are NULL: it is NULL there, tells that a value
-/// that is NULL there is none, or has parts of this kind.
+/// Returns whether a condition is not true where all of these columns are NULL.
 fn rejects_nulls(condition: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
-    match &condition.kind {
-        Kind::And(parts) => parts.iter().any(|part| rejects_nulls(part, columns)),
-        Kind::Or(parts) => parts.iter().all(|part| rejects_nulls(part, columns)),
-        Kind::IsNull {
-            operand,
-            negated: true,
-        } => is_null(operand, columns),
-        // No element of an empty array satisfies a comparison.
-        Kind::Quantified {
-            left, all: false, ..
-        } => is_null(left, columns),
-        _ => is_null(condition, columns),
-    }
-}
-
-/// Returns whether an expression is NULL where all of these columns are.
-fn is_null(expression: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
-    match &expression.kind {
-        Kind::Column(id) => columns.contains(id),
-        Kind::Call {
-            function,
-            arguments,
-        } => function.0.strict && arguments.iter().any(|argument| is_null(argument, columns)),
-        // A part may decide by itself: false for AND, true for OR.
-        Kind::And(parts) | Kind::Or(parts) => parts.iter().all(|part| is_null(part, columns)),
-        // An empty array decides by itself.
-        Kind::Quantified { left, array, .. } => {
-            let has_elements = matches!(&array.kind, Kind::Array(items) if !items.is_empty());
-            has_elements && is_null(left, columns)
-        }
-        _ => false,
-    }
+    let is_known = |expression: &Expression| matches!(&expression.kind, Kind::Column(id) if columns.contains(id));
+    nulls::rejects_nulls(condition, &is_known)
 }

@@ -185,6 +185,7 @@ impl<'a, S: Session> Requests<'a, S> {
             }
             Request::Sync => {
                 if let Err(error) = self.session.sync().await {
+                    self.wire.output.take_complete_back();
                     self.tell(error).await?;
                 }
                 self.ready();

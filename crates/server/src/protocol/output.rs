@@ -43,6 +43,8 @@ pub enum TransactionStatus {
 pub(crate) struct Output {
     bytes: Vec<u8>,
     sent: usize,
+    /// Place of the newest message that tells of a statement's end.
+    complete: Option<Range<usize>>,
     /// Buffer that pgwire writes into.
     scratch: BytesMut,
 }
@@ -59,6 +61,11 @@ impl Output {
         // does not make the buffer grow.
         if 2 * self.sent >= self.bytes.len() {
             self.bytes.drain(..self.sent);
+            let moved = self.complete.take().and_then(|place| {
+                let start = place.start.checked_sub(self.sent)?;
+                Some(start..place.end - self.sent)
+            });
+            self.complete = moved;
             self.sent = 0;
         }
         if self.bytes.is_empty() {
@@ -137,10 +144,25 @@ impl Output {
     }
 
     pub(crate) fn command_complete(&mut self, tag: CommandTag) {
+        let start = self.bytes.len();
         let message = Unfinished::begin(&mut self.bytes, Some(b'C'));
         tag.write(message.bytes);
         message.bytes.push(0);
         message.finish().expect("tags are short");
+        self.complete = Some(start..self.bytes.len());
+    }
+
+    /// Takes the last message back, if it tells of a statement's end and nothing of it was sent: the statement's
+    /// transaction has failed in the end. Clients exist that take this message of a COPY for its success, and read no
+    /// further.
+    pub(crate) fn take_complete_back(&mut self) {
+        let place = self.complete.take();
+        if let Some(place) = place
+            && place.start >= self.sent
+            && place.end == self.bytes.len()
+        {
+            self.bytes.truncate(place.start);
+        }
     }
 
     pub(crate) fn parameter_status(&mut self, name: &str, value: &str) {
@@ -338,6 +360,46 @@ mod tests {
             }
         }
         assert!(output.bytes.capacity() < 32 * 1024);
+    }
+
+    /// A COPY whose transaction could not be committed was told as done before the error, and a client library read no
+    /// further.
+    #[test]
+    fn an_end_that_was_not_sent_is_taken_back() {
+        let tag = || CommandTag::Rows("COPY", 7);
+        let end = b"C\0\0\0\x0bCOPY 7\0";
+        let mut output = Output::default();
+        output.parse_complete();
+        let before = output.unsent().to_vec();
+        output.command_complete(tag());
+        assert!(output.unsent().ends_with(end));
+        output.take_complete_back();
+        assert_eq!(output.unsent(), before);
+        output.take_complete_back();
+        assert_eq!(output.unsent(), before);
+        // Another message has followed.
+        output.command_complete(tag());
+        output.no_data();
+        let all = output.unsent().to_vec();
+        output.take_complete_back();
+        assert_eq!(output.unsent(), all);
+        // A part of it was sent, or what is before it.
+        for sent in [1, end.len() - 1] {
+            let mut output = Output::default();
+            output.command_complete(tag());
+            output.sent(sent);
+            output.take_complete_back();
+            assert_eq!(output.unsent(), &end[sent..]);
+        }
+        let mut output = Output::default();
+        output.parse_complete();
+        output.bind_complete();
+        output.bind_complete();
+        output.command_complete(tag());
+        output.sent(14);
+        assert_eq!(output.sent, 0, "the buffer has moved");
+        output.take_complete_back();
+        assert_eq!(output.unsent(), [4]);
     }
 
     #[test]

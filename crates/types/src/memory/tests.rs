@@ -43,6 +43,10 @@ impl MemorySource for Limited {
         self.state.lock().unwrap().0 -= bytes;
     }
 
+    fn left(&self, _: usize) -> usize {
+        self.limit + FREE - self.state.lock().unwrap().0
+    }
+
     fn why_refused(&self, _: usize) -> String {
         "There is no more.".to_owned()
     }

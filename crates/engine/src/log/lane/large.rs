@@ -29,10 +29,10 @@ impl LaneWriter {
         bytes > self.log.config.buffer_bytes
     }
 
-    /// Begins to put together a large transaction, which will have `bytes` bytes.
+    /// Begins to put together a large transaction, which will have `bytes` bytes: its memory is there from now on.
     ///
     /// # Errors
-    /// [`Error::TransactionTooLarge`], [`Error::MemoryExhausted`].
+    /// [`Error::TransactionTooLarge`]; [`Error::MemoryExhausted`], without any effect.
     pub(crate) fn begin_large(&self, bytes: usize) -> Result<LargeTransaction<'_>, Error> {
         if bytes > self.log.config.transaction_bytes_max {
             return Err(Error::TransactionTooLarge { bytes });
@@ -41,7 +41,8 @@ impl LaneWriter {
             lane: self,
             bytes: 0,
         };
-        charged.reach(LargeBlock::capacity_for(0))?;
+        let writes = bytes.saturating_sub(format::transaction_bytes());
+        charged.reach(LargeBlock::capacity_for(writes))?;
         Ok(LargeTransaction {
             block: LargeBlock::new(),
             charged,

@@ -24,6 +24,7 @@ use std::ops::{ControlFlow, Range};
 use super::{Log, Transaction};
 use crate::{
     catalog::{EVENTS, Effect},
+    cold::Patience,
     device_room::Purse,
     error::Error,
     log::{LaneWriter, LargeTransaction, format},
@@ -212,12 +213,37 @@ impl Transaction {
         self.commit_writes(Log::Large(lane, large))
     }
 
+    /// Begins to put the transaction together once there is memory for `bytes` bytes: records leave for it.
+    ///
+    /// # Errors
+    /// [`Error::TransactionTooLarge`]; [`Error::MemoryExhausted`] if records cannot leave, or have left too little after
+    /// some seconds.
+    async fn begin_large<'l>(
+        &self,
+        lane: &'l LaneWriter,
+        bytes: usize,
+    ) -> Result<LargeTransaction<'l>, Error> {
+        let database = &self.session.database;
+        let owner = &self.context.room_owner;
+        let mut patience = Patience::default();
+        loop {
+            match lane.begin_large(bytes) {
+                Err(Error::MemoryExhausted) => {}
+                begun => return begun,
+            }
+            // Housekeeping may have forgotten the wish of the last attempt.
+            database.want_memory_room(bytes);
+            self.session.wait_for_room(owner, &mut patience).await?;
+            self.check_open()?;
+        }
+    }
+
     async fn put_together<'l>(
         &self,
         lane: &'l LaneWriter,
         bytes: usize,
     ) -> Result<LargeTransaction<'l>, Error> {
-        let mut large = lane.begin_large(bytes)?;
+        let mut large = self.begin_large(lane, bytes).await?;
         let mut failed = None;
         self.each_event(|key, value| {
             failed = failed.or(large.write(EVENTS, key, Some(value)).err());

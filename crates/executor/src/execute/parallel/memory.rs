@@ -52,6 +52,11 @@ impl PartsMemory {
         self.share / HELPER_PART
     }
 
+    /// Returns the bytes that all parts hold.
+    fn held(&self) -> usize {
+        self.taken.load(Relaxed) + self.own.load(Relaxed)
+    }
+
     /// Returns the budget of a helper.
     pub(super) fn budget(self: &Arc<Self>) -> Budget {
         Budget::new(&Allowance::new(self.clone(), 0), self.share)
@@ -84,14 +89,21 @@ impl MemorySource for PartsMemory {
         }
     }
 
+    fn left(&self, _: usize) -> usize {
+        let held = self.held();
+        let source = self.source.as_ref();
+        let left = source.map_or(usize::MAX, |source| source.left(held));
+        left.min(self.share.saturating_sub(held))
+    }
+
     fn is_making_room(&self, _: usize) -> bool {
-        let held = self.taken.load(Relaxed) + self.own.load(Relaxed);
+        let held = self.held();
         let source = self.source.as_ref();
         source.is_some_and(|source| source.is_making_room(held))
     }
 
     fn why_refused(&self, bytes: usize) -> String {
-        let held = self.taken.load(Relaxed) + self.own.load(Relaxed);
+        let held = self.held();
         match &self.source {
             Some(source) if held.saturating_add(bytes) <= self.share => source.why_refused(bytes),
             _ => format!(

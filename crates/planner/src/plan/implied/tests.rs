@@ -149,6 +149,12 @@ fn what_does_not_follow_is_not() {
         ("a = 1 or b = 'x'", "a = 1"),
         ("a > 5", "a > null"),
         ("a = all ('{}'::int[])", "a is not null"),
+        // Conditions that tell whether a value is NULL are true of NULL if they are denied.
+        ("(a is not null) = false", "a is not null"),
+        ("not (a is not null)", "a is not null"),
+        ("(a is not null) is false", "a is not null"),
+        ("not (a = any ('{}'::int[]))", "a is not null"),
+        ("(a is null) is not false", "a is not null"),
     ] {
         assert!(
             !is_found(condition, predicate),
