@@ -15,9 +15,13 @@
 //!
 //! Where records can leave memory they leave for statements: for as much as a connection holds and may take more, up
 //! to [`LEAVING_PART`] beside what is for records alone, and until all statements have [`SHARE_PART`] of the limit.
-//! Statements wait for it between two batches, two seconds in all ([`executor::execute::Budget`]).
+//! Statements wait for it between two batches, two seconds in all ([`executor::execute::Budget`]), and not at all for
+//! some seconds ([`REST`]) after one has waited in vain.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use types::{MemorySource, Size};
 
@@ -43,11 +47,17 @@ const LEAVING_PART: usize = 8;
 /// Divisor of the limit for the least that a connection with more than its free bytes finds left before records leave.
 const LEFT_PART: usize = 32;
 
+/// Time for which no statement waits for records to leave after one has waited in vain: indexes, or versions that an old
+/// snapshot needs, may have all memory.
+const REST: Duration = Duration::from_secs(5);
+
 /// The memory of a database's statements: see the module text.
 pub(crate) struct StatementMemory {
     database: Arc<engine::Database>,
     /// Bytes that are set aside in any case.
     own_bytes: usize,
+    /// End of the time in which nobody waits for records to leave: none did lately.
+    rest: Mutex<Option<Instant>>,
     /// Bytes that connections have. Those that exceed the own bytes are set aside beside them.
     taken: Mutex<usize>,
 }
@@ -64,6 +74,7 @@ impl StatementMemory {
         Arc::new(StatementMemory {
             database: database.clone(),
             own_bytes,
+            rest: Mutex::default(),
             taken: Mutex::default(),
         })
     }
@@ -105,6 +116,12 @@ impl StatementMemory {
     /// Returns the bytes that have to be set aside beside the own bytes for `taken`.
     fn beyond(&self, taken: usize) -> usize {
         taken.saturating_sub(self.own_bytes)
+    }
+
+    /// Returns whether a wait for records to leave is thought to be in vain.
+    fn rests(&self) -> bool {
+        let rest = *self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        rest.is_some_and(|end| Instant::now() < end)
     }
 
     fn taken(&self) -> std::sync::MutexGuard<'_, usize> {
@@ -164,7 +181,7 @@ impl MemorySource for StatementMemory {
 
     fn is_making_room(&self, held: usize) -> bool {
         let taken = *self.taken();
-        if held == 0 || taken > self.limit_bytes() / SHARE_PART {
+        if held == 0 || self.rests() || taken > self.limit_bytes() / SHARE_PART {
             return false;
         }
         // Tables grow to twice their size at once, and as much stays for others.
@@ -174,6 +191,10 @@ impl MemorySource for StatementMemory {
             && self
                 .database
                 .want_memory_room(self.kept_bytes(taken) + wanted)
+    }
+
+    fn waited_in_vain(&self) {
+        *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
     }
 }
 

@@ -50,6 +50,9 @@ pub trait MemorySource: Send + Sync {
     fn is_making_room(&self, _held: usize) -> bool {
         false
     }
+
+    /// Tells the source that a connection has waited for long while room was being made, and that there was none.
+    fn waited_in_vain(&self) {}
 }
 
 /// Memory that a connection has taken from the shared limit. Dropping it gives all of it back.

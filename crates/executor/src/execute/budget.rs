@@ -105,7 +105,15 @@ impl Budget {
     }
 
     async fn wait_while_scarce(&self) {
-        while !self.patience.get().is_zero() && self.memory.allowance().is_still_scarce() {
+        let allowance = self.memory.allowance();
+        let before = allowance.left();
+        while allowance.is_still_scarce() {
+            if self.patience.get().is_zero() {
+                if let Some(source) = allowance.source().filter(|_| allowance.left() <= before) {
+                    source.waited_in_vain();
+                }
+                return;
+            }
             let began = Instant::now();
             sleep(LOOK_AGAIN).await;
             // A busy worker comes back to the task late; time that is simulated does not pass here.
@@ -123,5 +131,92 @@ impl Budget {
     /// Returns the memory that the execution holds.
     pub fn memory(&self) -> &Rc<Memory> {
         &self.memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering::Relaxed},
+        },
+        time::Instant,
+    };
+
+    use interleave::{Clock, Worker, WorkerConfig};
+    use types::{Charge, MemorySource};
+
+    use super::*;
+
+    /// A source that is always making room, and has little or much left.
+    struct Full {
+        left: usize,
+        /// Waits in vain that it was told of, after which it makes no room.
+        vain: AtomicUsize,
+    }
+
+    impl MemorySource for Full {
+        fn admit(&self, _: usize) {}
+
+        fn take(&self, _: usize, _: usize) -> bool {
+            true
+        }
+
+        fn give_back(&self, _: usize) {}
+
+        fn left(&self, _: usize) -> usize {
+            self.left
+        }
+
+        fn why_refused(&self, _: usize) -> String {
+            String::new()
+        }
+
+        fn is_making_room(&self, held: usize) -> bool {
+            held > 0 && self.vain.load(Relaxed) == 0
+        }
+
+        fn waited_in_vain(&self) {
+            self.vain.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn full(left: usize) -> (Arc<Full>, Budget) {
+        let source = Arc::new(Full {
+            left,
+            vain: AtomicUsize::new(0),
+        });
+        let budget = Budget::new(&Allowance::new(source.clone(), 0), 64 << 20);
+        (source, budget)
+    }
+
+    /// Each statement waited for its two seconds where no record could leave.
+    #[test]
+    fn a_wait_in_vain_is_told_and_spares_others() {
+        let mut worker = Worker::new(WorkerConfig::default(), Rc::new(()), Clock::real());
+        let task = worker.handle().submit(|_: &Rc<()>| async {
+            let (source, budget) = full(0);
+            let other = Budget::new(budget.memory.allowance(), 64 << 20);
+            let mut charge = Charge::default();
+            charge.set(&budget.memory, 1 << 20).unwrap();
+            budget.wait_for_room().await;
+            assert_eq!(source.vain.load(Relaxed), 1);
+            let began = Instant::now();
+            other.wait_for_room().await;
+            (source.vain.load(Relaxed), began.elapsed() < PATIENCE)
+        });
+        assert_eq!(worker.run_until(task).unwrap(), (1, true));
+    }
+
+    /// Operators kept rows up to the statement's share, where the database had less.
+    #[test]
+    fn what_others_have_left_counts() {
+        for (left, is_short) in [(usize::MAX, false), (8 << 20, false), (1 << 20, true)] {
+            let (_, budget) = full(left);
+            let mut charge = Charge::default();
+            charge.set(&budget.memory, 4 << 20).unwrap();
+            assert_eq!(budget.is_short(4 << 20, 1 << 20), is_short, "{left}");
+        }
     }
 }

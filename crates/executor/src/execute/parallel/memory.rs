@@ -102,6 +102,12 @@ impl MemorySource for PartsMemory {
         source.is_some_and(|source| source.is_making_room(held))
     }
 
+    fn waited_in_vain(&self) {
+        if let Some(source) = &self.source {
+            source.waited_in_vain();
+        }
+    }
+
     fn why_refused(&self, bytes: usize) -> String {
         let held = self.held();
         match &self.source {
