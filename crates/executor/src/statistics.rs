@@ -7,9 +7,9 @@
 //!
 //! A sample is taken by the places of records (`engine::Transaction::sample`), which have nothing
 //! to do with their values; a table of any size costs as many point reads as the sample has rows,
-//! and a small table is read wholly. Numbers of different values are estimated from the sample: a sketch would know them
-//! better, and would have to see each row. The statistics are kept in `catalog/statistics.rs` and used in
-//! `planner/plan/estimate`.
+//! and a small table is read wholly. Numbers of different values are estimated from the sample: a
+//! sketch would know them better, and would have to see each row. The statistics are kept in
+//! `catalog/statistics.rs` and used in `planner/plan/estimate`.
 //!
 //! The share of places without records tells how many rows there are; the engine keeps no count of
 //! them.
@@ -30,7 +30,7 @@ use types::{
 use self::column::Seen;
 use crate::execute::column;
 use batch::Rows;
-use catalog::{Table, TableStatistics, from_engine};
+use catalog::{StatisticsObject, Table, TableStatistics, from_engine};
 use planner::plan::row_layout;
 
 /// Number of rows that ANALYZE looks at: PostgreSQL's number for its default target of 100 common
@@ -45,7 +45,8 @@ const PLACES_AT_ONCE: usize = 64;
 const VALUE_BYTES_MAX: usize = 256;
 
 /// Looks at up to `rows_max` rows of `table`, as `transaction` sees them, and returns statistics of
-/// all live columns, or of `columns`.
+/// all live columns, or of `columns`, and of `groups` of columns that statistics objects ask for, if all of their
+/// columns are among them.
 ///
 /// # Errors
 /// Errors of the engine; XX001 for a damaged record.
@@ -56,6 +57,7 @@ pub async fn gathered(
     transaction: &Transaction,
     table: &Table,
     columns: Option<&[usize]>,
+    groups: &[StatisticsObject],
     rows_max: u64,
 ) -> Result<TableStatistics> {
     let wanted: Vec<usize> = table
@@ -104,6 +106,11 @@ pub async fn gathered(
         ..TableStatistics::default()
     };
     sample.summarize(table, &mut found, &turn).await?;
+    for object in groups {
+        if let Some(group) = sample.group(table, object, found.rows, &turn).await? {
+            found.groups.insert(object.id.0, group);
+        }
+    }
     Ok(found)
 }
 
@@ -177,11 +184,6 @@ impl Sample {
             found
                 .columns
                 .insert(u16::try_from(*at).unwrap_or(u16::MAX), column);
-        }
-        for object in table.statistics_objects.iter() {
-            if let Some(group) = self.group(table, object, found.rows, turn).await? {
-                found.groups.insert(object.id.0, group);
-            }
         }
         Ok(())
     }

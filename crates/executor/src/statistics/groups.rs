@@ -49,7 +49,7 @@ struct Group {
 
 impl Sample {
     /// Returns the statistics of a group of columns, of a table that is thought to have `rows` rows; `None` if not all
-    /// of its columns were looked at.
+    /// of its columns were looked at, or no row was.
     pub(super) async fn group(
         &self,
         table: &Table,
@@ -61,6 +61,9 @@ impl Sample {
             columns: Vec::with_capacity(object.columns.len()),
             rows: self.rows.len(),
         };
+        if group.rows == 0 {
+            return Ok(None);
+        }
         let mut found = GroupStatistics::default();
         for position in object.columns.iter() {
             let ty = table.columns[usize::from(*position)].ty;
@@ -266,8 +269,8 @@ impl Group {
         Ok(found)
     }
 
-    /// Returns the number of rows of the sample that a common combination has at least, so that its share of the table's
-    /// `rows` rows is known well enough; all are of a table that was looked at as a whole.
+    /// Returns the number of rows of the sample that a common combination has at least, so that its share of the
+    /// table's `rows` rows is known well enough; of a table that was looked at as a whole, all shares are.
     fn common_count_min(&self, rows: f64) -> f64 {
         let sampled = self.rows as f64;
         let unseen = rows - sampled;

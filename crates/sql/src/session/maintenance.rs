@@ -22,7 +22,7 @@ use super::{
     define::no_such_column,
     interrupt::{Limits, interruptible},
 };
-use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
+use catalog::{Changes, ObjectId, Relation, Table, TableKind, TableStatistics, from_engine};
 use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
 use planner::plan::PlanDependencies;
 use syntax::maintenance::{Maintenance, Target};
@@ -158,14 +158,13 @@ impl Session {
         let Some(table) = locked.await? else {
             return Ok(());
         };
-        let mut found = gathered(transaction, &table, columns, SAMPLE_ROWS).await?;
+        let groups = &table.statistics_objects;
+        let mut found = gathered(transaction, &table, columns, groups, SAMPLE_ROWS).await?;
         if let Some(known) = table.statistics.newest().filter(|_| columns.is_some()) {
             for (at, column) in &known.columns {
                 found.columns.entry(*at).or_insert_with(|| column.clone());
             }
-            for (object, group) in &known.groups {
-                found.groups.entry(*object).or_insert_with(|| group.clone());
-            }
+            keep_groups(&mut found, &known, &table);
         }
         self.transaction
             .changes()
@@ -241,7 +240,15 @@ impl Session {
             Look::Quick => (QUICK_SAMPLE_ROWS, false),
             Look::Thorough => (SAMPLE_ROWS, true),
         };
-        let found = gathered(&own, &table, None, rows_max).await?;
+        // Groups of many columns take seconds, for which no statement should wait.
+        let groups: &[_] = match is_thorough {
+            true => &table.statistics_objects,
+            false => &[],
+        };
+        let mut found = gathered(&own, &table, None, groups, rows_max).await?;
+        if let Some(known) = table.statistics.newest().filter(|_| !is_thorough) {
+            keep_groups(&mut found, &known, &table);
+        }
         // If only their own transaction sees the rows yet, the sample is empty; a later one will
         // not be.
         if found.columns.is_empty() {
@@ -253,6 +260,16 @@ impl Session {
         let put = changes.put_statistics(&own, &table, found, is_thorough);
         put.await?;
         own.commit().await.map(drop).map_err(from_engine)
+    }
+}
+
+/// Keeps what was known of groups of columns that were not looked at, as far as they are asked for.
+fn keep_groups(found: &mut TableStatistics, known: &TableStatistics, table: &Table) {
+    for object in table.statistics_objects.iter() {
+        if let Some(group) = known.groups.get(&object.id.0) {
+            let place = found.groups.entry(object.id.0);
+            place.or_insert_with(|| group.clone());
+        }
     }
 }
 

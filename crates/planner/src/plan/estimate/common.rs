@@ -32,9 +32,9 @@ struct Matches {
 }
 
 impl Matches {
-    /// Compares the lists of two columns, of the second one's no more than its `second_max` most common values;
-    /// `None` if one of the lists is empty, or their values are not of the same kind.
-    fn of(first: Column<'_>, second: Column<'_>, second_max: usize) -> Option<Self> {
+    /// Compares the lists of two columns; `None` if one of the lists is empty, or their values are not of the same
+    /// kind.
+    fn of(first: Column<'_>, second: Column<'_>) -> Option<Self> {
         if !are_of_a_kind(first.ty, second.ty) {
             return None;
         }
@@ -45,7 +45,6 @@ impl Matches {
         ];
         let one = values(one, &layouts[0])?;
         let mut two = values(two, &layouts[1])?;
-        two.truncate(second_max);
         two.sort_by(|(left, _), (right, _)| compare_as(second.ty, *left, *right));
         let mut found = Self {
             pairs: 0.0,
@@ -89,7 +88,7 @@ impl Estimator {
 fn equal_pairs(first: Column<'_>, second: Column<'_>) -> f64 {
     let present = [first, second].map(|column| 1.0 - nulls_of(column));
     let distinct = [first.distinct, second.distinct];
-    let Some(matches) = Matches::of(first, second, usize::MAX) else {
+    let Some(matches) = Matches::of(first, second) else {
         return present[0] * present[1] / distinct[0].max(distinct[1]);
     };
     let others = [0, 1].map(|side| {
@@ -114,20 +113,23 @@ fn equal_pairs(first: Column<'_>, second: Column<'_>) -> f64 {
     seen_from(0, 1).min(seen_from(1, 0))
 }
 
-/// Returns the part of the rows whose value in the column `left` is one of `right_rows` rows in the column `right`.
+/// Returns the part of the rows whose value in the column `left` is one of those that `right_rows` rows have in the
+/// column `right`. Where conditions have left fewer rows than the column has values, as many values are left, each of
+/// them as probably as any other.
 pub(super) fn matched_rows(left: Column<'_>, right: Column<'_>, right_rows: f64) -> f64 {
     let present = 1.0 - nulls_of(left);
-    let right_distinct = right.distinct.min(right_rows).max(1.0);
-    let Some(matches) = Matches::of(left, right, right_distinct as usize) else {
+    let Some(matches) = Matches::of(left, right) else {
+        let right_distinct = right.distinct.min(right_rows);
         return present * (right_distinct / left.distinct).min(1.0);
     };
+    let kept = (right_rows / right.distinct).min(1.0);
     let left_others = left.distinct - matches.count;
-    let right_others = (right_distinct - matches.count).max(0.0);
+    let right_others = (right.distinct - matches.count).max(0.0);
     let part = match left_others > right_others {
         true => right_others / left_others,
         false => 1.0,
     };
-    matches.matched[0] + part * (present - matches.matched[0]).max(0.0)
+    kept * (matches.matched[0] + part * (present - matches.matched[0]).max(0.0))
 }
 
 /// Returns whether values of two types are compared with each other as they are kept.

@@ -160,6 +160,33 @@ fn statistics_of_groups_do_not_outlive_a_type() {
     });
 }
 
+/// A statement that is planned after its table has grown looks at some rows, and leaves what is known of groups.
+#[test]
+fn a_quick_look_keeps_groups() {
+    with_session(async |session| {
+        session.count(PLACES).await;
+        session
+            .count("create statistics s on zip, city from places; analyze places (zip, city)")
+            .await;
+        session.count("analyze places (id)").await;
+        expect_near(session, OF_ZIP, 1.2).await;
+        session
+            .count("insert into places select i, i % 200, i % 200 / 10 from generate_series(10001, 30000) i")
+            .await;
+        let catalog = session.database.catalogs.current();
+        let table = catalog
+            .tables()
+            .find(|table| &*table.name == "places")
+            .unwrap();
+        let looks = table.statistics.version();
+        session
+            .count("select count(*) from places where other = 1")
+            .await;
+        assert_eq!(table.statistics.version(), looks + 1);
+        expect_near(session, OF_ZIP, 1.3).await;
+    });
+}
+
 #[test]
 fn tables_are_analysed_when_many_rows_have_changed() {
     with_sessions(async |[session, upkeep]| {
