@@ -358,6 +358,7 @@ fn name_is_taken(class: NameClass, kind: Kind, name: &str) -> SqlError {
         NameClass::Relation => (SqlState::DUPLICATE_TABLE, "relation"),
         NameClass::Schema => (SqlState::DUPLICATE_SCHEMA, "schema"),
         NameClass::Role | NameClass::Type => (SqlState::DUPLICATE_OBJECT, kind.noun()),
+        NameClass::Statistics => (SqlState::DUPLICATE_OBJECT, "statistics object"),
     };
     SqlError::new(state, format!("{noun} \"{name}\" already exists"))
 }

@@ -17,6 +17,8 @@ pub enum Part {
     Index(ObjectId),
     /// A constraint of a table.
     Constraint(ObjectId),
+    /// A statistics object of a table.
+    Statistics(ObjectId),
 }
 
 /// The comments on an object and its parts. Comments on parts that are gone may be among them:

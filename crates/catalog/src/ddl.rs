@@ -7,6 +7,7 @@
 //! | tables, columns, constraints | `table.rs` |
 //! | foreign keys | `reference.rs` |
 //! | indexes | `index.rs`; beside writers: `concurrently.rs` |
+//! | statistics objects | `statistics.rs` |
 //! | drops, and what they take along | `drop.rs` |
 //! | truncation; other storage | `truncate.rs`; `rewrite.rs` |
 //!
@@ -23,6 +24,7 @@ mod enumeration;
 mod index;
 mod reference;
 mod rewrite;
+mod statistics;
 mod table;
 mod truncate;
 mod view;
@@ -215,7 +217,7 @@ impl<'t> Ddl<'t> {
         self.put(Object::Role(Arc::new(role))).await
     }
 
-    /// Renames an object, or an index.
+    /// Renames an object, an index or a statistics object.
     ///
     /// # Errors
     /// 42P07 and similar if the name is taken; 42704 if the object is gone; errors of the engine.
@@ -223,6 +225,9 @@ impl<'t> Ddl<'t> {
         let name = Arc::from(name);
         if let Some((table, _)) = self.changes.catalog().index(id) {
             return self.rename_index(table.id, id, name).await;
+        }
+        if let Some((table, _)) = self.changes.catalog().statistics_object(id) {
+            return self.rename_statistics(table.id, id, name).await;
         }
         if self.changes.catalog().table(id).is_some() {
             let rename = |table: &mut Table| {

@@ -9,6 +9,7 @@
 //! | | its own indexes and checks, the sequences that it owns | goes along |
 //! | | foreign keys of others to it | normal |
 //! | a column | generated columns of the same table | normal |
+//! | | statistics objects over it | goes along |
 //! | a sequence | defaults, other expressions and views that name it | normal |
 //! | an enum type | columns of it; defaults, other expressions and views with values of it | normal |
 //! | a view | views that refer to it | normal |
@@ -40,6 +41,8 @@ pub enum Target {
     Constraint(ObjectId, ObjectId),
     /// An index of a table.
     Index(ObjectId, ObjectId),
+    /// A statistics object of a table.
+    Statistics(ObjectId, ObjectId),
 }
 
 /// The ways of depending.
@@ -91,7 +94,7 @@ impl<'c> Named<'c> {
         match target {
             Target::Object(id) => of_object(self, id, &mut found),
             Target::Column(table, position) => of_column(self, table, position, &mut found),
-            Target::Default(..) => {}
+            Target::Default(..) | Target::Statistics(..) => {}
             Target::Constraint(table, constraint) => {
                 of_constraint(self, table, constraint, &mut found);
             }
@@ -229,6 +232,9 @@ fn of_column(named: &Named<'_>, id: ObjectId, position: u16, found: &mut Vec<(Ta
         .filter(|key| key.columns.contains(&position));
     let keys = keys.map(|key| Target::Constraint(id, key.id));
     found.extend(keys.map(|key| (key, Bond::GoesAlong)));
+    let over = table.statistics_objects.iter();
+    let over = over.filter(|object| object.columns.contains(&position));
+    found.extend(over.map(|object| (Target::Statistics(id, object.id), Bond::GoesAlong)));
 }
 
 /// Appends the dependents among the expressions of a table. Its checks and indexes go along with a
@@ -392,6 +398,15 @@ pub(super) fn describe(catalog: &Catalog, target: Target) -> String {
         Target::Index(id, index) => {
             let name = catalog.table(id).and_then(|table| table.index(index));
             format!("index {}", name.map_or("", |index| &index.name))
+        }
+        Target::Statistics(id, object) => {
+            let name = catalog
+                .table(id)
+                .and_then(|table| table.statistics_object(object));
+            format!(
+                "statistics object {}",
+                name.map_or("", |object| &object.name)
+            )
         }
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! | part | file |
 //! | --- | --- |
-//! | descriptors | `object.rs`, `table.rs`, `index.rs`, `constraint.rs`, `sequence.rs`, `view.rs`, `schema.rs`, `role.rs`, `enumeration.rs` |
+//! | descriptors | `object.rs`, `table.rs`, `index.rs`, `constraint.rs`, `statistics_object.rs`, `sequence.rs`, `view.rs`, `schema.rs`, `role.rs`, `enumeration.rs` |
 //! | expressions that are kept as text, types as they are written down | `expression.rs`, `type_name.rs` |
 //! | one version, and names in it | `snapshot.rs`, `names.rs` |
 //! | the newest version, for all; opening a database | `store.rs`, `record.rs` |
@@ -42,6 +42,7 @@ mod sequence;
 mod session_values;
 mod snapshot;
 mod statistics;
+mod statistics_object;
 mod store;
 pub mod system;
 mod table;
@@ -70,8 +71,10 @@ pub use self::{
     session_values::SessionValues,
     snapshot::{Catalog, NameClass, Relation, SearchPath},
     statistics::{
-        ColumnStatistics, CommonValue, Distinct, StatisticsSlot, StoredValue, TableStatistics,
+        ColumnDependency, ColumnStatistics, CommonGroup, CommonValue, Distinct, DistinctGroups,
+        GroupStatistics, StatisticsSlot, StoredType, StoredValue, TableStatistics,
     },
+    statistics_object::{STATISTICS_COLUMNS_MAX, StatisticsKinds, StatisticsObject},
     store::{Catalogs, IndexKeys},
     table::{Column, Generation, IdentityMode, RowKey, Table, TableKind},
     view::{View, ViewColumn},

@@ -41,6 +41,7 @@ pub(super) fn name_key(class: NameClass, schema: ObjectId, name: &str) -> Vec<u8
         NameClass::Role => 1,
         NameClass::Relation => 2,
         NameClass::Type => 3,
+        NameClass::Statistics => 4,
     };
     let mut key = vec![class];
     key.extend_from_slice(&schema.0.to_be_bytes());

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use engine::Timestamp;
 use types::{Result, SqlError, SqlState};
 
-use super::{EnumType, Index, Object, ObjectId, Role, Schema, Sequence, Table, View, system};
+use super::{
+    EnumType, Index, Object, ObjectId, Role, Schema, Sequence, StatisticsObject, Table, View,
+    system,
+};
 
 /// The classes of objects that share names: PostgreSQL's namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +21,8 @@ pub enum NameClass {
     Relation,
     /// Types of a schema.
     Type,
+    /// Statistics objects of a schema.
+    Statistics,
 }
 
 /// The object that a name of [`NameClass::Relation`] stands for.
@@ -69,8 +74,8 @@ pub struct Catalog {
     committed_at: Timestamp,
     objects: BTreeMap<ObjectId, Object>,
     names: BTreeMap<(NameClass, ObjectId), BTreeMap<Arc<str>, ObjectId>>,
-    /// Table of each index.
-    tables_of_indexes: BTreeMap<ObjectId, ObjectId>,
+    /// Table of each index and each statistics object.
+    tables_of_parts: BTreeMap<ObjectId, ObjectId>,
 }
 
 impl Catalog {
@@ -182,8 +187,14 @@ impl Catalog {
 
     /// Returns the index with a number, and its table.
     pub fn index(&self, id: ObjectId) -> Option<(&Arc<Table>, &Index)> {
-        let table = self.table(*self.tables_of_indexes.get(&id)?)?;
+        let table = self.table(*self.tables_of_parts.get(&id)?)?;
         Some((table, table.index(id)?))
+    }
+
+    /// Returns the statistics object with a number, and its table.
+    pub fn statistics_object(&self, id: ObjectId) -> Option<(&Arc<Table>, &StatisticsObject)> {
+        let table = self.table(*self.tables_of_parts.get(&id)?)?;
+        Some((table, table.statistics_object(id)?))
     }
 
     /// Returns the table whose primary key has a number and no index; clients know the key as an
@@ -366,9 +377,9 @@ impl Catalog {
                 .insert(name, id);
         }
         if let Object::Table(table) = &object {
-            let indexes = table.indexes.iter();
-            self.tables_of_indexes
-                .extend(indexes.map(|index| (index.id, table.id)));
+            let parts = parts_of(table);
+            self.tables_of_parts
+                .extend(parts.map(|(_, _, part)| (part, table.id)));
         }
         self.objects.insert(object.id(), object);
     }
@@ -385,15 +396,15 @@ impl Catalog {
             }
         }
         if let Object::Table(table) = &object {
-            for index in table.indexes.iter() {
-                self.tables_of_indexes.remove(&index.id);
+            for (_, _, part) in parts_of(table) {
+                self.tables_of_parts.remove(&part);
             }
         }
         Some(object)
     }
 }
 
-/// Returns the names that an object has: its own and those of its indexes.
+/// Returns the names that an object has: its own and those of its indexes and statistics objects.
 pub(super) fn names_of(
     object: &Object,
 ) -> impl Iterator<Item = (NameClass, ObjectId, Arc<str>, ObjectId)> {
@@ -405,12 +416,19 @@ pub(super) fn names_of(
     };
     let schema = object.schema().unwrap_or_default();
     let own = (class, schema, object.name().clone(), object.id());
-    let indexes = match object {
-        Object::Table(table) => &*table.indexes,
-        _ => &[],
+    let parts = match object {
+        Object::Table(table) => Some(parts_of(table)),
+        _ => None,
     };
-    let indexes = indexes
-        .iter()
-        .map(move |index| (class, schema, index.name.clone(), index.id));
-    std::iter::once(own).chain(indexes)
+    let parts = parts.into_iter().flatten();
+    let parts = parts.map(move |(class, name, id)| (class, schema, name.clone(), id));
+    std::iter::once(own).chain(parts)
+}
+
+/// Returns the parts of a table that have names in its schema.
+fn parts_of(table: &Table) -> impl Iterator<Item = (NameClass, &Arc<str>, ObjectId)> {
+    let indexes = table.indexes.iter();
+    let indexes = indexes.map(|index| (NameClass::Relation, &index.name, index.id));
+    let objects = table.statistics_objects.iter();
+    indexes.chain(objects.map(|object| (NameClass::Statistics, &object.name, object.id)))
 }

@@ -34,6 +34,9 @@ pub struct TableStatistics {
     pub places: u64,
     /// Statistics of the columns that were looked at, by position in the table.
     pub columns: BTreeMap<u16, ColumnStatistics>,
+    /// Statistics of groups of columns, by the numbers of the statistics objects that ask for them.
+    #[serde(default)]
+    pub groups: BTreeMap<u32, GroupStatistics>,
 }
 
 /// The statistics of a column's values.
@@ -78,18 +81,70 @@ pub struct CommonValue {
 #[serde(transparent)]
 pub struct StoredValue(Box<[u8]>);
 
+/// A type as the catalog writes it down.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StoredType(#[serde(with = "type_name")] pub Type);
+
+/// The statistics of the values of several columns together. NULL is a value among others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupStatistics {
+    /// Columns by position, with the types that they had. The statistics do not hold if a column has another one now.
+    pub columns: Vec<(u16, StoredType)>,
+    /// Numbers of different combinations of values, for each two or more of the columns.
+    pub distinct: Vec<DistinctGroups>,
+    /// Dependencies of some degree.
+    pub dependencies: Vec<ColumnDependency>,
+    /// Most common combinations of values, the most common first.
+    pub common: Vec<CommonGroup>,
+}
+
+/// The number of different combinations of values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DistinctGroups {
+    /// Columns by position, in ascending order.
+    pub columns: Vec<u16>,
+    /// Number of combinations.
+    pub distinct: Distinct,
+}
+
+/// A dependency of a column on others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnDependency {
+    /// Columns whose values determine that of another, by position in ascending order.
+    pub from: Vec<u16>,
+    /// Column whose value is determined.
+    pub to: u16,
+    /// Part of the rows in which it is, above 0 and up to 1.
+    pub degree: f64,
+}
+
+/// A combination of values that many rows have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommonGroup {
+    /// Values of all columns, in the order of [`GroupStatistics::columns`]; `None` is NULL.
+    pub values: Vec<Option<StoredValue>>,
+    /// Part of all rows that have the combination, from 0 to 1.
+    pub fraction: f64,
+    /// Part of all rows that would have it if the columns did not depend on each other.
+    pub independent: f64,
+}
+
 /// The newest statistics of a table.
 #[derive(Default)]
 pub struct StatisticsSlot {
     newest: RwLock<Option<Arc<TableStatistics>>>,
     /// Number of statistics that were published.
     version: AtomicU64,
+    /// Number of rows that were changed since ANALYZE, or the upkeep in its place, looked at the table; an estimate.
+    changes: AtomicU64,
 }
 
 /// Statistics that are to be published by a commit.
 pub(super) struct NewStatistics {
     slot: Arc<StatisticsSlot>,
     statistics: Arc<TableStatistics>,
+    is_thorough: bool,
 }
 
 impl Distinct {
@@ -139,6 +194,24 @@ impl StatisticsSlot {
         self.version.load(Ordering::Acquire)
     }
 
+    /// Returns the number of rows that committed transactions have changed since somebody looked at the table
+    /// thoroughly, in this run of the database; an estimate.
+    pub fn changes(&self) -> u64 {
+        // Relaxed, here and below: the number orders nothing, and one that is a moment old is as good.
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Adds to the number of changed rows. Callers that change few rows at a time call it now and then, for several
+    /// statements together: all workers share the number.
+    pub fn add_changes(&self, rows: u64) {
+        self.changes.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// Forgets the number of changed rows: somebody has looked at the table, and found nothing to know of it.
+    pub fn forget_changes(&self) {
+        self.changes.store(0, Ordering::Relaxed);
+    }
+
     pub(super) fn publish(&self, statistics: Arc<TableStatistics>) {
         let mut newest = self.newest.write().unwrap_or_else(PoisonError::into_inner);
         *newest = Some(statistics);
@@ -156,6 +229,9 @@ impl fmt::Debug for StatisticsSlot {
 impl NewStatistics {
     pub(super) fn publish(self) {
         self.slot.publish(self.statistics);
+        if self.is_thorough {
+            self.slot.forget_changes();
+        }
     }
 }
 
@@ -172,7 +248,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TableStatistics> {
 
 impl Changes {
     /// Writes a table's statistics in place of the old ones. Other transactions, and this one, plan
-    /// by them once it has committed.
+    /// by them once it has committed. `is_thorough` says that so many rows were looked at that changes of rows
+    /// before are of no account.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -181,6 +258,7 @@ impl Changes {
         transaction: &Transaction,
         table: &Table,
         statistics: TableStatistics,
+        is_thorough: bool,
     ) -> Result<()> {
         let value = serde_json::to_vec(&statistics).map_err(|error| {
             let message = format!("statistics cannot be written: {error}");
@@ -192,6 +270,7 @@ impl Changes {
         let note = NewStatistics {
             slot: table.statistics.clone(),
             statistics: Arc::new(statistics),
+            is_thorough,
         };
         transaction
             .note_for_commit(Box::new(note))

@@ -209,6 +209,7 @@ fn table(
         storage_name: Arc::default(),
         storage: OnceLock::new(),
         statistics: Arc::default(),
+        statistics_objects: Arc::default(),
         comments: Comments::default(),
     }
 }

@@ -15,8 +15,8 @@ use types::{
 };
 
 use super::{
-    Check, Comments, Dependency, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot,
-    StoredExpression, Unique, type_name,
+    Check, Comments, Dependency, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsObject,
+    StatisticsSlot, StoredExpression, Unique, type_name,
 };
 
 /// A table. Two descriptors are equal if they are of the same table and of the same version of it.
@@ -54,6 +54,9 @@ pub struct Table {
     /// have its number.
     #[serde(default)]
     pub referenced_by: Arc<[ObjectId]>,
+    /// Groups of columns whose values are looked at together, in the order of their creation.
+    #[serde(default)]
+    pub statistics_objects: Arc<[StatisticsObject]>,
     /// Comments on the table and its parts.
     #[serde(default)]
     pub comments: Comments,
@@ -273,6 +276,13 @@ impl Table {
     /// Returns an index of the table, by number.
     pub fn index(&self, id: ObjectId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// Returns a statistics object of the table, by number.
+    pub fn statistics_object(&self, id: ObjectId) -> Option<&StatisticsObject> {
+        self.statistics_objects
+            .iter()
+            .find(|object| object.id == id)
     }
 
     /// Returns an index of the table, by name.

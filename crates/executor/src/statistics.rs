@@ -1,14 +1,21 @@
 //! Statistics of tables' values, found by looking at a sample of their rows.
 //!
+//! | statistics | file |
+//! | --- | --- |
+//! | of one column | `statistics/column.rs` |
+//! | of several columns together, where a statistics object asks for them | `statistics/groups.rs` |
+//!
 //! A sample is taken by the places of records (`engine::Transaction::sample`), which have nothing
 //! to do with their values; a table of any size costs as many point reads as the sample has rows,
-//! and a small table is read wholly. The statistics are kept in `catalog/statistics.rs` and used in
-//! `planner/plan/estimate`.
+//! and a small table is read wholly. Numbers of different values are estimated from the sample: a
+//! sketch would know them better, and would have to see each row. The statistics are kept in
+//! `catalog/statistics.rs` and used in `planner/plan/estimate`.
 //!
 //! The share of places without records tells how many rows there are; the engine keeps no count of
 //! them.
 
 mod column;
+mod groups;
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +30,7 @@ use types::{
 use self::column::Seen;
 use crate::execute::column;
 use batch::Rows;
-use catalog::{Table, TableStatistics, from_engine};
+use catalog::{StatisticsObject, Table, TableStatistics, from_engine};
 use planner::plan::row_layout;
 
 /// Number of rows that ANALYZE looks at: PostgreSQL's number for its default target of 100 common
@@ -38,7 +45,8 @@ const PLACES_AT_ONCE: usize = 64;
 const VALUE_BYTES_MAX: usize = 256;
 
 /// Looks at up to `rows_max` rows of `table`, as `transaction` sees them, and returns statistics of
-/// all live columns, or of `columns`.
+/// all live columns, or of `columns`, and of `groups` of columns that statistics objects ask for, if all of their
+/// columns are among them.
 ///
 /// # Errors
 /// Errors of the engine; XX001 for a damaged record.
@@ -49,6 +57,7 @@ pub async fn gathered(
     transaction: &Transaction,
     table: &Table,
     columns: Option<&[usize]>,
+    groups: &[StatisticsObject],
     rows_max: u64,
 ) -> Result<TableStatistics> {
     let wanted: Vec<usize> = table
@@ -97,6 +106,11 @@ pub async fn gathered(
         ..TableStatistics::default()
     };
     sample.summarize(table, &mut found, &turn).await?;
+    for object in groups {
+        if let Some(group) = sample.group(table, object, found.rows, &turn).await? {
+            found.groups.insert(object.id.0, group);
+        }
+    }
     Ok(found)
 }
 
@@ -107,6 +121,8 @@ struct Sample {
     columns: Vec<usize>,
     rows: Rows,
     seen: Vec<Seen>,
+    /// Rows whose values were too long to be kept, for each column.
+    wide: Vec<Vec<u32>>,
     /// Buffer in which a value is encoded to measure its length.
     buffer: Vec<u8>,
 }
@@ -120,6 +136,7 @@ impl Sample {
         Ok(Self {
             layout: (*row_layout(table)?).clone(),
             rows: Rows::new(columns.len()),
+            wide: vec![Vec::new(); columns.len()],
             columns,
             seen,
             buffer: Vec::new(),
@@ -129,14 +146,16 @@ impl Sample {
     fn add(&mut self, table: &Table, record: &[u8]) -> Result<()> {
         let row = Row::new(&self.layout, record)?;
         let mut values = Vec::with_capacity(self.columns.len());
-        for (at, seen) in self.columns.iter().zip(&mut self.seen) {
+        let columns = self.columns.iter().zip(&mut self.seen);
+        for ((at, seen), wide) in columns.zip(&mut self.wide) {
             let value = column(table, &row, *at)?;
             let bytes = width(seen, value, &mut self.buffer)?;
-            values.push(if seen.count(value, bytes) {
-                value
-            } else {
-                Value::Null
-            });
+            let is_kept = seen.count(value, bytes);
+            if !is_kept && !value.is_null() {
+                // A sample has fewer rows than that.
+                wide.push(u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
+            }
+            values.push(if is_kept { value } else { Value::Null });
         }
         self.rows.push(values);
         Ok(())

@@ -88,6 +88,11 @@ pub trait Objects {
         None
     }
 
+    /// Returns the statement that makes a statistics object, or the names of its columns.
+    fn statistics_definition(&self, _oid: u32, _only_columns: bool) -> Option<String> {
+        None
+    }
+
     /// Returns the query of a view.
     fn view_definition(&self, _oid: u32) -> Option<String> {
         None

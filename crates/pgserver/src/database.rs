@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use server::{Config, Reactor, Statistics};
+use server::{Config, Reactor, Statistics, contain};
 use sql::{Session, Sink};
 use types::Result;
 use weft::{Context, Database, Outside, WorkerHandle};
@@ -81,8 +81,13 @@ impl Sql {
             let opened = on_worker(database, first, async move |context: Context, _| {
                 sql::Database::open(context.engine_session(), USER, USER).await
             });
-            let calls = AtomicUsize::new(0);
-            opened.map(|database| Arc::new(Side { database, calls }))
+            opened.map(|opened| {
+                keep_statistics(database, &opened);
+                Arc::new(Side {
+                    database: opened,
+                    calls: AtomicUsize::new(0),
+                })
+            })
         });
         Ok(Sql {
             workers: database.clone(),
@@ -249,6 +254,22 @@ impl Sql {
         let server = server::Server::start(backend, sockets.0.clone(), listeners, config)?;
         Ok(Serving(server))
     }
+}
+
+/// Begins the task that keeps the statistics of tables fresh, on the last worker, until the database closes.
+fn keep_statistics(workers: &Database, database: &Arc<sql::Database>) {
+    let (ends, end) = Ends::new();
+    // A database that is being closed needs no statistics.
+    let (Ok(closing), Some(worker)) = (workers.when_closing(end), workers.workers().last()) else {
+        return;
+    };
+    let database = database.clone();
+    worker.spawn(move |context| async move {
+        let _closing = closing;
+        let session = new_session(&database, &context, ends);
+        // The panic hook has printed the message of a panic; statistics grow old then.
+        let _ = contain(session.keep_statistics()).await;
+    });
 }
 
 /// A server that answers clients. Dropping it tells their connections to end and does not wait for

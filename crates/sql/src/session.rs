@@ -12,13 +12,13 @@
 //! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plan_cache.rs`; `execution.rs`; `suspended.rs` |
 //! | statements that several workers carry out | `helpers.rs` |
 //! | comments | `comment.rs` |
-//! | new tables, indexes, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
+//! | new tables, indexes, statistics objects, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_statistics.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
 //! | COPY; rows that an INSERT is handed | `copy.rs`; `insertion.rs` |
 //! | sequences | `sequence.rs` |
 //! | EXPLAIN | `explain.rs` |
-//! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
+//! | VACUUM and ANALYZE, by order and by themselves; rows that were changed | `maintenance.rs`; `changed_rows.rs` |
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
 //! | SET and SHOW, and what settings do | `settings.rs` |
@@ -28,6 +28,7 @@
 //! | what functions ask about the session | `environment.rs` |
 
 mod alter_table;
+mod changed_rows;
 mod column_options;
 mod command;
 mod comment;
@@ -48,6 +49,7 @@ mod maintenance;
 mod memory;
 mod named;
 mod new_index;
+mod new_statistics;
 mod new_table;
 mod new_table_as;
 mod new_table_like;

@@ -11,7 +11,7 @@
 //! | what reads or changes rows | `rows.rs`, `../query.rs`, `../change.rs` |
 //! | transactions, settings, prepared statements, cursors, roles, locks | `../command.rs` |
 //! | tables, their columns and constraints | `create_table.rs`, `column.rs`, `constraint.rs`, `foreign_key.rs`; `create_table_as.rs`; `alter_table.rs`, `passed_over.rs`; `storage_parameter.rs` |
-//! | other objects | `create_index.rs`, `create_view.rs`, `create_schema.rs`, `enumeration.rs`, `sequence.rs` |
+//! | other objects | `create_index.rs`, `create_statistics.rs`, `create_view.rs`, `create_schema.rs`, `enumeration.rs`, `sequence.rs` |
 //! | what is done to objects of all kinds | `drop.rs`, `alter_object.rs`, `comment.rs` |
 //! | TRUNCATE; EXPLAIN; the statements within others | `truncate.rs`; `explain.rs`; `inner.rs` |
 //! | expressions of definitions; types | `expression.rs`; `type_name.rs` |
@@ -24,6 +24,7 @@ mod comment;
 mod constraint;
 mod create_index;
 mod create_schema;
+mod create_statistics;
 mod create_table;
 mod create_table_as;
 mod create_view;
@@ -54,6 +55,7 @@ pub use self::{
     constraint::{ConstraintKind, TableConstraint},
     create_index::{CreateIndex, IndexColumn},
     create_schema::CreateSchema,
+    create_statistics::CreateStatistics,
     create_table::CreateTable,
     create_table_as::TableAs,
     create_view::CreateView,
@@ -98,6 +100,8 @@ pub enum Statement {
     CreateTableAs(Box<TableAs>),
     /// `CREATE INDEX`.
     CreateIndex(Box<CreateIndex>),
+    /// `CREATE STATISTICS`.
+    CreateStatistics(Box<CreateStatistics>),
     /// `CREATE VIEW`.
     CreateView(Box<CreateView>),
     /// `CREATE SCHEMA`.
@@ -219,6 +223,7 @@ impl Statement {
             Self::CreateTableAs(new) if new.is_into => "SELECT INTO",
             Self::CreateTableAs(_) => TableAs::TAG,
             Self::CreateIndex(_) => "CREATE INDEX",
+            Self::CreateStatistics(_) => "CREATE STATISTICS",
             Self::CreateView(_) => "CREATE VIEW",
             Self::CreateSchema(_) => "CREATE SCHEMA",
             Self::CreateType(_) => "CREATE TYPE",

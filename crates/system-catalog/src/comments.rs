@@ -9,6 +9,8 @@ use catalog::{Catalog, Comments, Object, ObjectId, Part, Table};
 const TYPE: u32 = 1247;
 const SCHEMA: u32 = 2615;
 const ROLE: u32 = 1260;
+/// Number of `pg_statistic_ext`.
+const STATISTICS: u32 = 3381;
 
 /// Returns the catalog that an object is in.
 fn class_of(object: &Object) -> u32 {
@@ -39,6 +41,10 @@ fn place(object: &Object, part: Part) -> Option<(u32, ObjectId, i16)> {
         }
         Part::Index(id) => table?.index(id).map(|index| (CLASS, index.id, 0)),
         Part::Constraint(id) => has_constraint(table?, id).then_some((CONSTRAINT, id, 0)),
+        Part::Statistics(id) => {
+            let object = table?.statistics_object(id);
+            object.map(|object| (STATISTICS, object.id, 0))
+        }
     }
 }
 
@@ -94,6 +100,7 @@ pub(super) fn comment_on<'c>(
         None => None,
         Some("pg_class") => Some(CLASS),
         Some("pg_constraint") => Some(CONSTRAINT),
+        Some("pg_statistic_ext") => Some(STATISTICS),
         Some("pg_namespace") => Some(SCHEMA),
         Some("pg_type") => Some(TYPE),
         Some("pg_authid") => Some(ROLE),

@@ -1,4 +1,4 @@
-//! Objects as the statements that make them: indexes, constraints, views.
+//! Objects as the statements that make them: indexes, statistics objects, constraints, views.
 //!
 //! Queries are shown as the catalog keeps them.
 
@@ -9,7 +9,8 @@ use super::{
     keys::{self, Key},
 };
 use catalog::{
-    Catalog, ForeignKey, IndexColumn, IndexKey, MatchKind, ObjectId, ReferentialAction, Table, View,
+    Catalog, ForeignKey, IndexColumn, IndexKey, MatchKind, ObjectId, ReferentialAction,
+    StatisticsKinds, StatisticsObject, Table, View,
 };
 
 /// Returns the `CREATE INDEX` statement of an index.
@@ -38,6 +39,39 @@ pub(super) fn index(catalog: &Catalog, table: &Table, key: &Key<'_>, pretty: boo
         text += &format!(" WHERE {}", shown.form(pretty));
     }
     text
+}
+
+/// Returns the `CREATE STATISTICS` statement of a statistics object.
+pub(super) fn statistics(catalog: &Catalog, table: &Table, object: &StatisticsObject) -> String {
+    let schema = quoted_identifier(catalog.schema_name(table.schema));
+    let StatisticsKinds {
+        ndistinct,
+        dependencies,
+        mcv,
+    } = object.kinds;
+    let named = [
+        (ndistinct, "ndistinct"),
+        (dependencies, "dependencies"),
+        (mcv, "mcv"),
+    ];
+    let kinds = match object.kinds == StatisticsKinds::ALL {
+        true => String::new(),
+        false => {
+            let named = named.into_iter().filter(|(is_there, _)| *is_there);
+            let named: Vec<&str> = named.map(|(_, name)| name).collect();
+            format!(" ({})", named.join(", "))
+        }
+    };
+    let relation = quoted_identifier(&table.name);
+    let relation = match table.schema {
+        ObjectId::PUBLIC => relation.into_owned(),
+        _ => format!("{schema}.{relation}"),
+    };
+    format!(
+        "CREATE STATISTICS {schema}.{}{kinds} ON {} FROM {relation}",
+        quoted_identifier(&object.name),
+        names(table, &object.columns),
+    )
 }
 
 /// Returns the text of the column or expression at position `number` of an index, counted from 1.
@@ -107,7 +141,7 @@ fn ordered(catalog: &Catalog, table: &Table, column: &IndexColumn, pretty: bool)
 }
 
 /// Returns the names of the columns at `positions`, with commas between them.
-fn names(table: &Table, positions: &[u16]) -> String {
+pub(super) fn names(table: &Table, positions: &[u16]) -> String {
     let columns = positions
         .iter()
         .filter_map(|at| table.columns.get(usize::from(*at)));

@@ -11,6 +11,7 @@
 //! | constraints and indexes; dependencies | `constraints.rs`, `dependencies.rs` |
 //! | types, enums; functions, operators, casts | `types.rs`, `routines.rs` |
 //! | schemas, databases, roles; comments | `names.rs`; `comments.rs` |
+//! | statistics of values, statistics objects | `statistics.rs` |
 //! | access methods, collations and the like, which are the same everywhere | `fixed.rs` |
 //! | sessions, settings | `activity.rs` |
 //!
@@ -31,6 +32,7 @@ mod keys;
 mod names;
 mod objects;
 mod routines;
+mod statistics;
 mod types;
 
 use ::types::{Array, Result, Scalar, Scratch, Type, Value};
@@ -94,6 +96,9 @@ pub fn rows(relation: ObjectId, columns: &[usize], source: &Source<'_>) -> Resul
         "pg_namespace" => names::schemas(source, &mut out),
         "pg_database" => names::databases(source, &mut out),
         "pg_authid" => names::roles(source, &mut out),
+        "pg_stats" => statistics::columns(source, &mut out)?,
+        "pg_statistic_ext" => statistics::objects(source, &mut out)?,
+        "pg_statistic_ext_data" => statistics::groups(source, &mut out),
         "pg_settings" => activity::settings(source, &mut out),
         "pg_stat_activity" => activity::sessions(source, &mut out),
         name => fixed::rows(name, relation, source, &mut out)?,

@@ -152,6 +152,14 @@ impl Objects for Lookup<'_> {
         tables.find_map(|table| definitions::constraint(self.catalog, table, id, pretty))
     }
 
+    fn statistics_definition(&self, oid: u32, only_columns: bool) -> Option<String> {
+        let (table, object) = self.catalog.statistics_object(ObjectId(oid))?;
+        Some(match only_columns {
+            true => definitions::names(table, &object.columns),
+            false => definitions::statistics(self.catalog, table, object),
+        })
+    }
+
     fn view_definition(&self, oid: u32) -> Option<String> {
         let view = self.catalog.view(ObjectId(oid))?;
         Some(definitions::view(view))

@@ -117,8 +117,8 @@ impl Options {
         WorkerConfig {
             in_flight: self.in_flight,
             scheduling: self.scheduling,
-            // In a directory, each worker has a task for its upkeep as well.
-            open_tasks_max: self.open_transactions_max + 1,
+            // In a directory, each worker has a task for its upkeep as well; a layer above may have one for its own.
+            open_tasks_max: self.open_transactions_max + 2,
             idle_spin_us: self.idle_spin_us,
             ..WorkerConfig::default()
         }

@@ -101,7 +101,8 @@ fn is_part_of_dropped(all: &BTreeSet<Target>, target: Target) -> bool {
         Target::Column(table, _)
         | Target::Default(table, _)
         | Target::Constraint(table, _)
-        | Target::Index(table, _) => all.contains(&Target::Object(table)),
+        | Target::Index(table, _)
+        | Target::Statistics(table, _) => all.contains(&Target::Object(table)),
     }
 }
 
@@ -209,7 +210,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Drops columns, defaults, constraints and indexes of a table.
+    /// Drops columns, defaults, constraints, indexes and statistics objects of a table.
     async fn drop_parts(&self, id: ObjectId, targets: &[Target]) -> Result<()> {
         let current = self.changes.catalog();
         let current = current
@@ -292,7 +293,8 @@ fn owner_of(target: Target) -> ObjectId {
         | Target::Column(id, _)
         | Target::Default(id, _)
         | Target::Constraint(id, _)
-        | Target::Index(id, _) => id,
+        | Target::Index(id, _)
+        | Target::Statistics(id, _) => id,
     }
 }
 
@@ -318,6 +320,11 @@ fn remove_part(table: &mut Table, target: Target) {
             table.checks = checks.cloned().collect();
             let keys = table.foreign_keys.iter().filter(|key| key.id != id);
             table.foreign_keys = keys.cloned().collect();
+        }
+        Target::Statistics(_, id) => {
+            let kept = table.statistics_objects.iter();
+            let kept = kept.filter(|object| object.id != id);
+            table.statistics_objects = kept.cloned().collect();
         }
     }
 }

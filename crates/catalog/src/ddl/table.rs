@@ -120,6 +120,7 @@ impl Ddl<'_> {
             checks: Arc::default(),
             foreign_keys: Arc::default(),
             referenced_by: Arc::default(),
+            statistics_objects: Arc::default(),
             comments: Comments::default(),
             storage_name: Arc::from(storage_name),
             storage: OnceLock::from(storage.map_err(from_engine)?),

@@ -15,7 +15,7 @@ use batch::sort_by;
 use catalog::{ColumnStatistics, CommonValue, Distinct, StoredValue};
 
 /// Maximum number of values that are kept as common.
-const COMMON_MAX: usize = 100;
+pub(super) const COMMON_MAX: usize = 100;
 /// Maximum number of parts of a histogram.
 const PARTS_MAX: usize = 100;
 /// Frequency of a common value, at least, in multiples of the average.
@@ -94,11 +94,7 @@ impl Seen {
         let single = runs.iter().filter(|run| run.count == 1).count() + self.wide;
         let population = rows.max(sampled as f64) * (1.0 - null_fraction);
         let distinct = distinct(different, single, present, population);
-        found.distinct = Some(if distinct > GROWING_FRACTION * population {
-            Distinct::Fraction(distinct / rows.max(1.0))
-        } else {
-            Distinct::Count(distinct)
-        });
+        found.distinct = Some(growing(distinct, population, rows));
         let common = common(&runs, single == 0, present, distinct);
         for run in &common {
             found.common.push(CommonValue {
@@ -147,7 +143,7 @@ async fn runs(ty: Type, values: &[Value<'_>], turn: &Turn) -> Vec<Run> {
 
 /// Estimates the number of different values among `population` values, of which `present` were
 /// seen: `different` different ones, `single` of them once.
-fn distinct(different: usize, single: usize, present: usize, population: f64) -> f64 {
+pub(super) fn distinct(different: usize, single: usize, present: usize, population: f64) -> f64 {
     let (different, single, present) = (different as f64, single as f64, present as f64);
     if single >= different {
         // No value came twice; probably all values differ.
@@ -155,6 +151,15 @@ fn distinct(different: usize, single: usize, present: usize, population: f64) ->
     }
     let estimate = present * different / (present - single + single * present / population);
     estimate.clamp(different, population.max(different))
+}
+
+/// Returns a number of different values among `population`, in a table of `rows` rows, as one that grows with the rows
+/// if it is a large part of the population.
+pub(super) fn growing(distinct: f64, population: f64, rows: f64) -> Distinct {
+    match distinct > GROWING_FRACTION * population {
+        true => Distinct::Fraction(distinct / rows.max(1.0)),
+        false => Distinct::Count(distinct),
+    }
 }
 
 /// Returns the runs whose values are common, the most common first. `complete` says that all values

@@ -35,6 +35,12 @@ fn constraint<'a>(context: &Context<'a>, Oid(oid): Oid, pretty: bool) -> Option<
     Some(context.text(&text))
 }
 
+fn statistics<'a>(context: &Context<'a>, Oid(oid): Oid, only_columns: bool) -> Option<&'a str> {
+    let objects = context.environment.objects();
+    let text = objects.statistics_definition(oid, only_columns)?;
+    Some(context.text(&text))
+}
+
 fn view<'a>(context: &Context<'a>, Oid(oid): Oid) -> Option<&'a str> {
     let text = context.environment.objects().view_definition(oid)?;
     Some(context.text(&text))
@@ -128,8 +134,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     nothing!("pg_get_ruledef"(OID, BOOL) -> TEXT),
     nothing!("pg_get_triggerdef"(OID) -> TEXT),
     nothing!("pg_get_triggerdef"(OID, BOOL) -> TEXT),
-    nothing!("pg_get_statisticsobjdef"(OID) -> TEXT),
-    nothing!("pg_get_statisticsobjdef_columns"(OID) -> TEXT),
+    entry!("pg_get_statisticsobjdef"(OID) -> TEXT, in context |context, oid| {
+        statistics(context, oid, false)
+    })
+    .stable(),
+    entry!("pg_get_statisticsobjdef_columns"(OID) -> TEXT, in context |context, oid| {
+        statistics(context, oid, true)
+    })
+    .stable(),
     nothing!("pg_get_partkeydef"(OID) -> TEXT),
     nothing!("pg_get_partition_constraintdef"(OID) -> TEXT),
     entry!("obj_description"(OID) -> TEXT, in context |context, oid| {

@@ -3,17 +3,22 @@
 //! An [`Estimator`] is made for a statement: it knows the origin of each column, whatever operators
 //! the column has passed through, and the present statistics of the origin's table. Conditions are
 //! thought to be independent of each other, as in System R (Selinger et al. 1979) and PostgreSQL;
-//! an equality with each column of a unique key leaves one row. Values of parameters are not known,
-//! those of expressions over constants are.
+//! an equality with each column of a unique key leaves one row, and equalities of columns that a statistics object
+//! (`CREATE STATISTICS`) is over are counted together. Values of parameters are not known, those of expressions over
+//! constants are.
 //!
 //! | part | file |
 //! | --- | --- |
 //! | origins of columns, and their statistics | `knowledge.rs` |
 //! | part of the rows that conditions leave | `selectivity.rs` |
 //! | places of values in histograms | `histogram.rs` |
+//! | equality of two columns, by their common values | `common.rs` |
+//! | columns that depend on each other | `column_groups.rs` |
 //! | values that are known when the plan is made | `known.rs` |
 //! | rows of joins | `join.rs` |
 
+mod column_groups;
+mod common;
 mod histogram;
 mod join;
 mod knowledge;
@@ -176,17 +181,10 @@ impl Estimator {
         keys: impl IntoIterator<Item = &'e Expression>,
         rows: f64,
     ) -> f64 {
-        let groups: f64 = keys
-            .into_iter()
-            .map(|key| {
-                let columns = key.columns();
-                let columns = columns.iter().map(|id| self.distinct(*id));
-                columns
-                    .map(|distinct| distinct.unwrap_or(rows))
-                    .product::<f64>()
-            })
-            .product();
-        groups.min(rows)
+        let columns: BTreeSet<ColumnId> = keys.into_iter().flat_map(Expression::columns).collect();
+        let (of_groups, left) = self.distinct_together(columns);
+        let alone = left.iter().map(|id| self.distinct(*id).unwrap_or(rows));
+        (of_groups * alone.product::<f64>()).min(rows)
     }
 }
 

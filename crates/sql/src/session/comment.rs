@@ -5,6 +5,7 @@ use types::{Result, SqlError, SqlState};
 use super::{
     Session,
     define::{no_constraint, no_such_column, no_table},
+    new_statistics::no_statistics,
     role::no_role,
 };
 use catalog::{Catalog, ObjectId, Part, Relation, TableKind};
@@ -35,6 +36,12 @@ impl Session {
             Commented::Object(ObjectKind::Schema, written) => {
                 let named = written.qualified(&self.database.name)?;
                 Ok((catalog.expect_schema(&named.name)?.id, Part::Whole))
+            }
+            Commented::Object(ObjectKind::Statistics, written) => {
+                let named = written.qualified(&self.database.name)?;
+                let found = self.statistics_named(catalog, &named);
+                let (table, object) = found.ok_or_else(|| no_statistics(&named.name))?;
+                Ok((table, Part::Statistics(object)))
             }
             Commented::Object(kind, written) => self.commented_relation(catalog, *kind, written),
             Commented::Column(written) => self.commented_column(catalog, written),

@@ -146,6 +146,8 @@ impl Session {
         // References are looked for among what is committed by now.
         drop(snapshot);
         self.keep_references(&key_changes).await?;
+        let changed_rows = self.transaction.changed_rows();
+        changed_rows.note(count, cached_plan.written());
         sink.complete(CommandTag::Rows("COPY", count))
     }
 

@@ -1,5 +1,6 @@
-//! CREATE, ALTER, DROP, TRUNCATE: from statements to the catalog's operations. Tables, indexes, views
-//! and enum types are created in `new_table.rs`, `new_index.rs`, `new_view.rs` and `enumeration.rs`.
+//! CREATE, ALTER, DROP, TRUNCATE: from statements to the catalog's operations. Tables, indexes, statistics
+//! objects, views and enum types are created in `new_table.rs`, `new_index.rs`, `new_statistics.rs`,
+//! `new_view.rs` and `enumeration.rs`.
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ impl Session {
             Statement::CreateTableAs(new) => return self.create_table_as(new, source, sink).await,
             Statement::CreateTable(create) => self.create_table(create, sink).await?,
             Statement::CreateIndex(create) => self.create_index(create, sink).await?,
+            Statement::CreateStatistics(create) => self.create_statistics(create, sink).await?,
             Statement::CreateView(create) => self.create_view(create, source).await?,
             Statement::CreateSchema(create) => self.create_schema(create, sink).await?,
             Statement::CreateType(create) => self.create_type(create).await?,
@@ -181,9 +183,10 @@ impl Session {
                             SqlState::UNDEFINED_TABLE
                         }
                         DropKind::Schema => SqlState::INVALID_SCHEMA_NAME,
-                        DropKind::Index | DropKind::Type | DropKind::Other(_) => {
-                            SqlState::UNDEFINED_OBJECT
-                        }
+                        DropKind::Index
+                        | DropKind::Type
+                        | DropKind::Statistics
+                        | DropKind::Other(_) => SqlState::UNDEFINED_OBJECT,
                     };
                     return Err(SqlError::new(
                         state,
@@ -211,6 +214,10 @@ impl Session {
                 .schema_named(&written.name)
                 .map(|schema| Target::Object(schema.id)));
         }
+        if *kind == DropKind::Statistics {
+            let found = self.statistics_named(catalog, written);
+            return Ok(found.map(|(table, object)| Target::Statistics(table, object)));
+        }
         let (path, schema) = (self.settings.search_path(), written.schema.as_deref());
         if *kind == DropKind::Type {
             let found = catalog.find(NameClass::Type, path, schema, &written.name);
@@ -229,7 +236,7 @@ impl Session {
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
             }
             (DropKind::Other(tag), _) => return Err(SqlError::unsupported(tag)),
-            (DropKind::Schema | DropKind::Type, _) => return Ok(None),
+            (DropKind::Schema | DropKind::Type | DropKind::Statistics, _) => return Ok(None),
         };
         Ok(Some(target))
     }

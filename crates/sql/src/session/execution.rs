@@ -187,6 +187,8 @@ impl Session {
         drop(command);
         drop(snapshot);
         self.keep_references(&key_changes).await?;
+        let changed_rows = self.transaction.changed_rows();
+        changed_rows.note(count, cached_plan.written());
         Ok(count)
     }
 

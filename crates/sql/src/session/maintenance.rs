@@ -4,18 +4,25 @@
 //! no transaction can see them. VACUUM therefore checks whether its tables exist, and analyses them
 //! if it is asked to.
 //!
-//! No task looks after statistics in the background. A statement that is about to be planned, and
+//! Statistics stay fresh without a command in two ways. A statement that is about to be planned, and
 //! whose plan depends on the sizes of its tables, looks at a few rows of those that have grown or
 //! shrunk much since they were last looked at ([`Session::refresh_statistics`]): some milliseconds
-//! for each doubling of a table.
+//! for each doubling of a table. And a task beside all others ([`Session::keep_statistics`]) analyses
+//! tables many of whose rows were changed, by PostgreSQL's rule, as a batch task that gives others
+//! their turns; statements count the rows that they change (`changed_rows.rs`).
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use engine::{IfLocked, Isolation, TableLockMode};
+use interleave::{Turn, become_batch, sleep};
 use types::{Result, SqlError, SqlState};
 
-use super::{CommandTag, Session, Sink, Status, define::no_such_column};
-use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
+use super::{
+    CommandTag, Session, Sink, Status,
+    define::no_such_column,
+    interrupt::{Limits, interruptible},
+};
+use catalog::{Changes, ObjectId, Relation, Table, TableKind, TableStatistics, from_engine};
 use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
 use planner::plan::PlanDependencies;
 use syntax::maintenance::{Maintenance, Target};
@@ -24,6 +31,32 @@ use syntax::maintenance::{Maintenance, Target};
 const ROWS_MIN: u64 = 500;
 /// Factor of growth or shrinkage in places beyond which statistics are out of date.
 const CHANGE_FACTOR: u64 = 2;
+
+/// Changed rows beyond which a table is analysed: so many, and this part of its rows. The numbers are those of
+/// PostgreSQL's `autovacuum_analyze_threshold` and `autovacuum_analyze_scale_factor`.
+const CHANGES_MIN: f64 = 50.0;
+const CHANGED_FRACTION: f64 = 0.1;
+/// Time between two looks at the numbers of all tables' changed rows.
+const LOOK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The care with which a table is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// As many rows as a statement that waits can afford, if the size of the table has changed much.
+    Quick,
+    /// As many rows as for ANALYZE, if many rows have changed.
+    Thorough,
+}
+
+impl Look {
+    /// Returns whether a table needs the look.
+    fn is_due(self, table: &Table) -> bool {
+        match self {
+            Self::Quick => is_out_of_date(table),
+            Self::Thorough => has_changed(table),
+        }
+    }
+}
 
 impl Session {
     pub(super) async fn maintain(
@@ -125,15 +158,17 @@ impl Session {
         let Some(table) = locked.await? else {
             return Ok(());
         };
-        let mut found = gathered(transaction, &table, columns, SAMPLE_ROWS).await?;
+        let groups = &table.statistics_objects;
+        let mut found = gathered(transaction, &table, columns, groups, SAMPLE_ROWS).await?;
         if let Some(known) = table.statistics.newest().filter(|_| columns.is_some()) {
             for (at, column) in &known.columns {
                 found.columns.entry(*at).or_insert_with(|| column.clone());
             }
+            keep_groups(&mut found, &known, &table);
         }
         self.transaction
             .changes()
-            .put_statistics(transaction, &table, found)
+            .put_statistics(transaction, &table, found, true)
             .await
     }
 
@@ -143,15 +178,49 @@ impl Session {
         for table in dependencies.tables() {
             if is_out_of_date(table) {
                 // Plans can be made without statistics, for whatever reason they are missing.
-                let _ = self.look_at(table).await;
+                let _ = self.look_at(table, Look::Quick).await;
             }
         }
         !dependencies.holds()
     }
 
+    /// Analyses tables whose rows have changed much, now and then, until the session is interrupted. One session of
+    /// a database does this.
+    ///
+    /// # Suspension
+    /// Timers, and all waits of [`Session::analyze_changed`].
+    pub async fn keep_statistics(&self) {
+        let upkeep = pin!(async {
+            loop {
+                sleep(LOOK_INTERVAL).await;
+                self.analyze_changed().await;
+            }
+        });
+        let mut limits = Limits::new(self.interrupt.clone(), None);
+        // The upkeep ends by the interrupt's error alone, which is for nobody.
+        let _: Result<()> = interruptible(&mut limits, upkeep).await;
+    }
+
+    /// Analyses all tables whose rows have changed much since the last time. A table that cannot be looked at now has
+    /// its turn the next time.
+    ///
+    /// # Suspension
+    /// Suspends for waits for memory, the device and turns of other tasks.
+    pub async fn analyze_changed(&self) {
+        let catalog = self.database.catalogs.current();
+        let turn = Turn::default();
+        for table in catalog.tables() {
+            turn.pause(1).await;
+            if has_changed(table) {
+                become_batch();
+                let _ = self.look_at(table, Look::Thorough).await;
+            }
+        }
+    }
+
     /// Looks at a table in a transaction of its own, which sees the same rows as others: statistics
     /// are for all of them.
-    async fn look_at(&self, table: &Arc<Table>) -> Result<()> {
+    async fn look_at(&self, table: &Arc<Table>, look: Look) -> Result<()> {
         let own = self
             .transaction
             .engine()
@@ -164,17 +233,56 @@ impl Session {
             return Ok(());
         };
         // Another session may have looked at it meanwhile.
-        if !is_out_of_date(&table) {
+        if !look.is_due(&table) {
             return Ok(());
         }
-        let found = gathered(&own, &table, None, QUICK_SAMPLE_ROWS).await?;
+        let (rows_max, is_thorough) = match look {
+            Look::Quick => (QUICK_SAMPLE_ROWS, false),
+            Look::Thorough => (SAMPLE_ROWS, true),
+        };
+        // Groups of many columns take seconds, for which no statement should wait.
+        let groups: &[_] = match is_thorough {
+            true => &table.statistics_objects,
+            false => &[],
+        };
+        let mut found = gathered(&own, &table, None, groups, rows_max).await?;
+        if let Some(known) = table.statistics.newest().filter(|_| !is_thorough) {
+            keep_groups(&mut found, &known, &table);
+        }
         // If only their own transaction sees the rows yet, the sample is empty; a later one will
         // not be.
         if found.columns.is_empty() {
+            if is_thorough {
+                table.statistics.forget_changes();
+            }
             return Ok(());
         }
-        changes.put_statistics(&own, &table, found).await?;
+        let put = changes.put_statistics(&own, &table, found, is_thorough);
+        put.await?;
         own.commit().await.map(drop).map_err(from_engine)
+    }
+}
+
+/// Keeps what was known of groups of columns that were not looked at, as far as they are asked for.
+fn keep_groups(found: &mut TableStatistics, known: &TableStatistics, table: &Table) {
+    for object in table.statistics_objects.iter() {
+        if let Some(group) = known.groups.get(&object.id.0) {
+            let place = found.groups.entry(object.id.0);
+            place.or_insert_with(|| group.clone());
+        }
+    }
+}
+
+/// Returns whether so many rows of a table have changed that it is to be analysed.
+fn has_changed(table: &Table) -> bool {
+    if table.kind != TableKind::Ordinary {
+        return false;
+    }
+    let changes = table.statistics.changes() as f64;
+    // Tables of which nothing is known are thought to be empty, and most tables have no changes.
+    changes > CHANGES_MIN && {
+        let rows = table.statistics.newest().map_or(0.0, |known| known.rows);
+        changes > CHANGES_MIN + CHANGED_FRACTION * rows
     }
 }
 

@@ -157,6 +157,8 @@ impl Session {
                     let found = old.and_then(|check| new.constraint(&check.name));
                     found.map(Part::Constraint)
                 }
+                // Statistics objects are not copied.
+                Part::Statistics(_) => None,
             };
             if let Some(part) = part {
                 ddl.comment(new.id, part, Some(text)).await?;

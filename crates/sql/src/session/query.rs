@@ -17,7 +17,7 @@ use super::{
     transaction::Characteristics,
 };
 use batch::Rows;
-use catalog::{Catalog, ObjectId, Searched};
+use catalog::{Catalog, ObjectId, Searched, Table};
 use logical::bind::{Inputs, Parameters};
 use planner::plan;
 use syntax::{
@@ -126,6 +126,12 @@ impl CachedPlan {
     /// Whether it locks rows that it does not change.
     pub(super) fn locks_rows(&self) -> bool {
         self.locks_rows
+    }
+
+    /// Iterates over the tables that it writes.
+    pub(super) fn written(&self) -> impl Iterator<Item = &Arc<Table>> {
+        let written = self.tables.iter().filter(|(_, writes)| *writes);
+        written.filter_map(|(id, _)| self.catalog.table(*id))
     }
 
     /// Checks that it can be run in a transaction.

@@ -1,6 +1,7 @@
 //! The choice of plans, and the accuracy of estimates.
 
 mod prepared;
+mod statistics;
 
 use std::{rc::Rc, sync::Arc};
 

@@ -21,6 +21,7 @@ use types::{Charge, Memory, Result, SqlError, SqlState};
 pub(super) use self::block::Characteristics;
 use self::block::{Savepoint, TransactionBlock};
 use super::{
+    changed_rows::ChangedRows,
     deferred::Deferred,
     environment::SessionEnvironment,
     plan_cache::{PlanKey, PrivatePlanCache},
@@ -49,6 +50,7 @@ pub(super) struct SessionTransaction {
     private_plan_cache: RefCell<PrivatePlanCache>,
     deferred: Deferred,
     advisory: SessionLocks,
+    changed_rows: ChangedRows,
 }
 
 impl SessionTransaction {
@@ -63,6 +65,7 @@ impl SessionTransaction {
             private_plan_cache: RefCell::default(),
             deferred: Deferred::default(),
             advisory: SessionLocks::new(&database.advisory),
+            changed_rows: ChangedRows::default(),
         }
     }
 
@@ -261,6 +264,11 @@ impl SessionTransaction {
         &self.deferred
     }
 
+    /// Returns the rows that the transaction has changed.
+    pub(super) fn changed_rows(&self) -> &ChangedRows {
+        &self.changed_rows
+    }
+
     /// Returns the advisory locks of the session; some last until the transaction ends.
     pub(super) fn advisory(&self) -> &SessionLocks {
         &self.advisory
@@ -390,6 +398,7 @@ impl SessionTransaction {
             let committed = transaction.commit().await;
             self.forget_changes();
             committed.map_err(from_engine)?;
+            self.changed_rows.publish();
         }
         self.advisory.return_to(0);
         self.block = TransactionBlock::default();
@@ -399,6 +408,7 @@ impl SessionTransaction {
     /// Ends the block of a transaction that is about to be rolled back; returns the settings at its beginning.
     fn leave(&mut self) -> Option<Values> {
         self.deferred.clear();
+        self.changed_rows.forget();
         self.forget_changes();
         std::mem::take(&mut self.block).into_began_with()
     }

@@ -1,5 +1,7 @@
 //! Numbers of rows that EXPLAIN shows, beside the true ones.
 
+use io::{Faults, SimulatedDisk};
+
 use super::told;
 use crate::bed::Bed;
 
@@ -55,4 +57,25 @@ fn implied_conditions_are_counted_once() {
     let pairs = "(n1.name = 'nation 1' and n2.name = 'nation 2') or (n1.name = 'nation 2' and n2.name = 'nation 1')";
     let rows = estimated(&mut bed, &format!("select * from n n1, n n2 where {pairs}"));
     assert!(rows > 1.5, "{rows} of 2");
+}
+
+/// What ANALYZE has found for a statistics object is used by EXPLAIN, and is there when the database is opened again.
+#[test]
+fn statistics_objects_last() {
+    let disk = SimulatedDisk::new(3, Faults::default());
+    let mut bed = Bed::on(&disk, 256 << 20);
+    bed.run(
+        "create table places (id int primary key, zip int, city int);
+         insert into places select i, i % 200, i % 200 / 10 from generate_series(1, 10000) i;
+         create statistics of_zip on zip, city from places",
+    )
+    .unwrap();
+    let query = "select * from places where zip = 15 and city = 1";
+    bed.run("analyze places").unwrap();
+    assert_eq!(estimated(&mut bed, query), 50.0);
+    drop(bed);
+    let mut bed = Bed::on(&disk, 256 << 20);
+    assert_eq!(estimated(&mut bed, query), 50.0);
+    bed.run("drop statistics of_zip").unwrap();
+    assert!(estimated(&mut bed, query) < 5.0);
 }

@@ -31,6 +31,8 @@ pub enum ObjectKind {
     Sequence,
     /// `SCHEMA`.
     Schema,
+    /// `STATISTICS`.
+    Statistics,
 }
 
 impl ObjectKind {
@@ -42,6 +44,7 @@ impl ObjectKind {
             (Keyword::VIEW, Self::View),
             (Keyword::SEQUENCE, Self::Sequence),
             (Keyword::SCHEMA, Self::Schema),
+            (Keyword::STATISTICS, Self::Statistics),
         ];
         let mut kinds = kinds.into_iter();
         let found = kinds.find(|(keyword, _)| parser.parse_keyword(*keyword));
@@ -56,6 +59,7 @@ impl ObjectKind {
             Self::View => "view",
             Self::Sequence => "sequence",
             Self::Schema => "schema",
+            Self::Statistics => "statistics object",
         }
     }
 
@@ -67,6 +71,7 @@ impl ObjectKind {
             Self::View => "ALTER VIEW",
             Self::Sequence => "ALTER SEQUENCE",
             Self::Schema => "ALTER SCHEMA",
+            Self::Statistics => "ALTER STATISTICS",
         }
     }
 }

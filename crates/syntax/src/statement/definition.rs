@@ -1,5 +1,5 @@
-//! Definitions that the parser does not know, or not whole: sequences, tables from queries,
-//! comments, and everything that alters; and `EXPLAIN EXECUTE`.
+//! Definitions that the parser does not know, or not whole: sequences, statistics objects, tables from
+//! queries, comments, and everything that alters; and `EXPLAIN EXECUTE`.
 //!
 //! They are read with the parser's own tools, from the same tokens, so that expressions, types and
 //! columns in them are what they are elsewhere.
@@ -10,9 +10,12 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
+use types::SqlError;
+
 use super::{
-    AlterObject, AlterSequence, AlterTable, CreateSequence, Explain, ObjectChange, ObjectKind,
-    SequenceClauses, Statement, TableAction, TableAs, comment, create_table_as::is_table_as,
+    AlterObject, AlterSequence, AlterTable, CreateSequence, CreateStatistics, Drop, Explain,
+    ObjectChange, ObjectKind, SequenceClauses, Statement, TableAction, TableAs, comment,
+    create_table_as::is_table_as, storage_parameter,
 };
 use crate::{name::DottedName, refusal::Refusal};
 
@@ -27,12 +30,18 @@ pub(crate) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     match word(0) {
         Keyword::ALTER => matches!(
             word(1),
-            Keyword::TABLE | Keyword::INDEX | Keyword::VIEW | Keyword::SEQUENCE | Keyword::SCHEMA
+            Keyword::TABLE
+                | Keyword::INDEX
+                | Keyword::VIEW
+                | Keyword::SEQUENCE
+                | Keyword::SCHEMA
+                | Keyword::STATISTICS
         ),
         Keyword::COMMENT => true,
+        Keyword::DROP => word(1) == Keyword::STATISTICS,
         Keyword::EXPLAIN => tokens.iter().any(is_execute),
         Keyword::CREATE => {
-            word(1) == Keyword::SEQUENCE
+            matches!(word(1), Keyword::SEQUENCE | Keyword::STATISTICS)
                 || matches!(word(1), Keyword::TEMPORARY | Keyword::TEMP)
                     && word(2) == Keyword::SEQUENCE
                 || is_table_as(tokens)
@@ -47,6 +56,13 @@ fn is_execute(token: &TokenWithSpan) -> bool {
 
 /// Reads a definition; `None` if it is one that is better left to the parser.
 pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusal> {
+    if parser.parse_keywords(&[Keyword::CREATE, Keyword::STATISTICS]) {
+        let new = CreateStatistics::parse(parser)?;
+        return Ok(Some(Statement::CreateStatistics(Box::new(new))));
+    }
+    if parser.parse_keywords(&[Keyword::DROP, Keyword::STATISTICS]) {
+        return Ok(Some(Statement::Drop(Drop::parse_statistics(parser)?)));
+    }
     if parser.parse_keyword(Keyword::CREATE) {
         return Ok(Some(match TableAs::parse(parser)? {
             Some(new) => Statement::CreateTableAs(Box::new(new)),
@@ -71,7 +87,9 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusa
     if kind == ObjectKind::Table {
         let _ = parser.consume_token(&Token::Mul);
     }
-    if let Some(change) = ObjectChange::parse(parser)? {
+    // PostgreSQL's grammar has this clause for one change of statistics objects alone.
+    let is_other_change = kind == ObjectKind::Statistics && if_exists;
+    if !is_other_change && let Some(change) = ObjectChange::parse(parser)? {
         return Ok(Some(Statement::AlterObject(AlterObject {
             kind,
             name,
@@ -90,6 +108,13 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusa
             if_exists,
             clauses: SequenceClauses::parse(parser)?,
         })),
+        ObjectKind::Statistics => {
+            parser.expect_keywords(&[Keyword::SET, Keyword::STATISTICS])?;
+            let _ = parser.consume_token(&Token::Minus) || parser.consume_token(&Token::Plus);
+            storage_parameter::number(parser)?;
+            let what = "ALTER STATISTICS ... SET STATISTICS";
+            Some(Statement::Refused(SqlError::unsupported(what)))
+        }
         ObjectKind::Index | ObjectKind::View | ObjectKind::Schema => None,
     })
 }

@@ -1,7 +1,13 @@
 //! `DROP`.
 
-use sqlparser::ast::{self, ObjectType};
+use sqlparser::{
+    ast::{self, ObjectType},
+    keywords::Keyword,
+    parser::Parser,
+    tokenizer::Token,
+};
 
+use super::definition::Parsed;
 use crate::name::DottedName;
 
 /// Objects that are dropped.
@@ -34,6 +40,8 @@ pub enum DropKind {
     Sequence,
     /// `TYPE`.
     Type,
+    /// `STATISTICS`.
+    Statistics,
     /// A kind that there is not, by the tag that its statements would have.
     Other(&'static str),
 }
@@ -59,7 +67,10 @@ impl DropKind {
 
     /// Returns what messages call an object of the kind.
     pub fn noun(&self) -> String {
-        self.tag()["DROP ".len()..].to_lowercase()
+        match self {
+            Self::Statistics => "statistics object".to_owned(),
+            _ => self.tag()["DROP ".len()..].to_lowercase(),
+        }
     }
 
     /// Returns how a statement that drops an object of the kind has ended.
@@ -70,6 +81,7 @@ impl DropKind {
             Self::Schema => "DROP SCHEMA",
             Self::Sequence => "DROP SEQUENCE",
             Self::Type => "DROP TYPE",
+            Self::Statistics => "DROP STATISTICS",
             Self::Table => "DROP TABLE",
             Self::Other(tag) => tag,
         }
@@ -91,5 +103,25 @@ impl Drop {
             cascade,
             concurrently: false,
         }
+    }
+
+    /// Reads on behind DROP STATISTICS, which the parser does not know.
+    pub(super) fn parse_statistics(parser: &mut Parser<'_>) -> Parsed<Self> {
+        let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+        let mut names = vec![DottedName::parse(parser)?];
+        while parser.consume_token(&Token::Comma) {
+            names.push(DottedName::parse(parser)?);
+        }
+        let cascade = parser.parse_keyword(Keyword::CASCADE);
+        if !cascade {
+            let _ = parser.parse_keyword(Keyword::RESTRICT);
+        }
+        Ok(Self {
+            kind: DropKind::Statistics,
+            names,
+            if_exists,
+            cascade,
+            concurrently: false,
+        })
     }
 }

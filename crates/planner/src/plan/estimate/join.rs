@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use functions::Comparison;
 
-use super::knowledge::{Estimator, unique_keys};
+use super::{
+    common::matched_rows,
+    knowledge::{Column, Estimator, unique_keys},
+};
 use crate::program::comparison;
 use logical::{
     expression::{ColumnId, Expression, Kind},
@@ -94,26 +97,23 @@ impl Estimator {
         let mut part = 1.0_f64;
         for condition in on {
             let equal = match comparison(condition) {
-                Some((Comparison::Equal, one, two)) => self
-                    .distinct_of(one, left)
-                    .zip(self.distinct_of(two, right))
-                    .or_else(|| {
-                        self.distinct_of(two, left)
-                            .zip(self.distinct_of(one, right))
-                    }),
+                Some((Comparison::Equal, one, two)) => {
+                    let columns = self.column_of(one, left).zip(self.column_of(two, right));
+                    columns.or_else(|| self.column_of(two, left).zip(self.column_of(one, right)))
+                }
                 _ => None,
             };
             part *= match equal {
-                Some((left, of_right)) => (of_right.min(right.rows) / left).min(1.0),
+                Some((of_left, of_right)) => matched_rows(of_left, of_right, right.rows),
                 None => MATCHED,
             };
         }
         part
     }
 
-    fn distinct_of(&self, expression: &Expression, side: &Side<'_>) -> Option<f64> {
+    fn column_of(&self, expression: &Expression, side: &Side<'_>) -> Option<Column<'_>> {
         match expression.kind {
-            Kind::Column(id) if side.columns.contains(&id) => self.distinct(id),
+            Kind::Column(id) if side.columns.contains(&id) => self.column(id),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Origins of a statement's columns, and the statistics of their values.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::{BTreeSet, HashMap},
     sync::Arc,
 };
@@ -35,6 +35,10 @@ pub(in crate::plan) struct Estimator {
     order_is_guessed: Cell<bool>,
     /// Number of questions that are being answered, each for the one before.
     pub(super) asked: Cell<usize>,
+    /// Part of the pairs of rows in which two columns are equal: see `common.rs`.
+    pub(super) equalities: RefCell<HashMap<(ColumnId, ColumnId), f64>>,
+    /// Number of scans that were seen.
+    scans: usize,
 }
 
 /// A table at this moment.
@@ -48,7 +52,16 @@ struct Known {
 #[derive(Clone, Copy)]
 struct Origin {
     table: usize,
+    /// Number of the scan: a statement may read a table more than once.
+    scan: usize,
     attribute: usize,
+}
+
+/// A column of a scan, by the number of the scan and the column's place in the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) scan: usize,
+    pub(super) attribute: u16,
 }
 
 /// The statistics of a column.
@@ -127,9 +140,11 @@ impl Estimator {
             self.tables.push(Known::new(&scan.table));
             self.tables.len() - 1
         });
+        self.scans += 1;
         for (id, attribute) in &scan.columns {
             let origin = Origin {
                 table: at,
+                scan: self.scans,
                 attribute: *attribute,
             };
             self.columns.insert(*id, origin);
@@ -186,6 +201,29 @@ impl Estimator {
             statistics,
             distinct: distinct.max(1.0),
         })
+    }
+
+    /// Returns whether groups of columns of any of the tables were looked at.
+    pub(super) fn has_groups(&self) -> bool {
+        let mut statistics = self.tables.iter().flat_map(|known| &known.statistics);
+        statistics.any(|statistics| !statistics.groups.is_empty())
+    }
+
+    /// Returns the place of a column that comes from a table, and what is known of the table: its rows, its definition
+    /// and its statistics; `None` without statistics.
+    pub(super) fn place(&self, id: ColumnId) -> Option<(Place, f64, &Table, &TableStatistics)> {
+        let origin = self.columns.get(&id)?;
+        let known = &self.tables[origin.table];
+        let place = Place {
+            scan: origin.scan,
+            attribute: u16::try_from(origin.attribute).ok()?,
+        };
+        Some((
+            place,
+            known.rows,
+            &known.table,
+            known.statistics.as_deref()?,
+        ))
     }
 
     /// Returns the type of a column that comes from a table, and the average bytes of its values,

@@ -48,13 +48,7 @@ impl Estimator {
         };
         match name {
             "~~" | "like" => self.like(text, pattern),
-            "!~~" | "notlike" => {
-                let nulls = match text.kind {
-                    Kind::Column(id) => self.nulls(id).unwrap_or(0.0),
-                    _ => 0.0,
-                };
-                (1.0 - nulls - self.like(text, pattern)).max(0.0)
-            }
+            "!~~" | "notlike" => (1.0 - self.nulls_in(text) - self.like(text, pattern)).max(0.0),
             "~~*" | "~" | "~*" => MATCH,
             "!~~*" | "!~" | "!~*" => 1.0 - MATCH,
             _ => OTHER,

@@ -49,9 +49,13 @@ impl Estimator {
         conditions: &[Expression],
         own: &BTreeSet<ColumnId>,
     ) -> f64 {
-        let mut part = 1.0;
+        let grouped = self.equalities_together(conditions, own);
+        let mut part = grouped.part;
         let mut bounds: Vec<Bounds> = Vec::new();
-        for condition in conditions {
+        for (at, condition) in conditions.iter().enumerate() {
+            if grouped.counted.contains(&at) {
+                continue;
+            }
             match self.bound(condition, own) {
                 Some(bound) => match bounds.iter_mut().find(|other| other.column == bound.column) {
                     Some(other) => {
@@ -79,7 +83,7 @@ impl Estimator {
 
     /// Returns the part of the rows for which a condition is true, among those for which all that it implies for the
     /// sides of its join is true: conditions on the sides have left the others out.
-    fn among_implied(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
+    pub(super) fn among_implied(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
         let implied = self.implied(condition).iter();
         let implied: f64 = implied.map(|implied| self.single(implied, own)).product();
         (self.single(condition, own) / implied.max(LEAST)).min(1.0)
@@ -150,8 +154,12 @@ impl Estimator {
         part.clamp(LEAST, 1.0)
     }
 
-    /// Returns the part of the rows for which a comparison is neither true nor false.
+    /// Returns the part of the rows for which a comparison, or one with the elements of an array, is neither true nor
+    /// false.
     fn unknown(&self, condition: &Expression) -> f64 {
+        if let Kind::Quantified { left, .. } = &condition.kind {
+            return self.nulls_in(left);
+        }
         match comparison(condition) {
             Some(_) => {
                 let columns = condition.columns();
@@ -164,18 +172,21 @@ impl Estimator {
 
     /// Returns the part of the pairs in which two values are equal.
     fn equality(&self, left: &Expression, right: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
+        if let (Kind::Column(one), Kind::Column(two)) = (&left.kind, &right.kind)
+            && own.contains(one)
+            && own.contains(two)
+            && let Some(part) = self.equal_columns(*one, *two)
+        {
+            return part;
+        }
         let column = |expression: &Expression| match expression.kind {
             Kind::Column(id) if own.contains(&id) => self.column(id),
             _ => None,
         };
         match (column(left), column(right)) {
-            (Some(one), Some(two)) => {
-                let present = (1.0 - nulls_of(one)) * (1.0 - nulls_of(two));
-                present / one.distinct.max(two.distinct)
-            }
             (Some(column), None) => self.equal_to(column, value_of(&known(right))),
             (None, Some(column)) => self.equal_to(column, value_of(&known(left))),
-            (None, None) => EQUAL,
+            _ => EQUAL,
         }
     }
 
@@ -289,6 +300,14 @@ impl Estimator {
         Some(self.column(id)?.statistics?.null_fraction)
     }
 
+    /// Returns the part of the rows in which an expression is NULL, as far as that is known.
+    pub(super) fn nulls_in(&self, expression: &Expression) -> f64 {
+        match expression.kind {
+            Kind::Column(id) => self.nulls(id).unwrap_or(0.0),
+            _ => 0.0,
+        }
+    }
+
     fn quantified(
         &self,
         left: &Expression,
@@ -307,7 +326,9 @@ impl Estimator {
         };
         match (comparison, all) {
             (Some(Comparison::Equal), false) => equal.iter().sum::<f64>().min(1.0),
-            (Some(Comparison::NotEqual), true) => 1.0 - equal.iter().sum::<f64>().min(1.0),
+            (Some(Comparison::NotEqual), true) => {
+                1.0 - self.nulls_in(left) - equal.iter().sum::<f64>().min(1.0)
+            }
             (Some(Comparison::Equal), true) => equal.iter().product(),
             (Some(Comparison::NotEqual), false) => 1.0,
             _ => OTHER,

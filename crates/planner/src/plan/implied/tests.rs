@@ -43,6 +43,7 @@ fn table() -> Table {
         checks: [].into(),
         foreign_keys: [].into(),
         referenced_by: [].into(),
+        statistics_objects: [].into(),
         comments: catalog::Comments::default(),
         storage_name: "t".into(),
         storage: OnceLock::new(),

@@ -22,6 +22,9 @@ impl Session {
     /// `ALTER ... RENAME`, `SET SCHEMA`, `OWNER TO`.
     pub(in crate::session) async fn alter_object(&self, alter: &AlterObject) -> Result<()> {
         let (kind, change) = (alter.kind, &alter.change);
+        if kind == ObjectKind::Statistics {
+            return self.alter_statistics(alter).await;
+        }
         let named = alter.name.qualified(&self.database.name)?;
         if kind == ObjectKind::Schema {
             let catalog = self.transaction.catalog();
