@@ -252,6 +252,12 @@ impl Transaction {
         self.context.durability.set(durability);
     }
 
+    /// Has writes that find no room in memory fail at once ([`Error::MemoryExhausted`]), for a transaction whose work
+    /// may be left undone.
+    pub fn fail_without_room(&self) {
+        self.context.fails_without_room.set(true);
+    }
+
     /// Returns the urgency of the transaction's reads of cold records.
     pub fn priority(&self) -> Priority {
         self.context.priority.get()

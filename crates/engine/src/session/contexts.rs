@@ -72,6 +72,8 @@ pub(crate) struct Context {
     /// Whether the transaction, which can wait for nothing, passes over cold records as if they
     /// were absent.
     pub(crate) passes_over_cold: Cell<bool>,
+    /// Whether operations that find no room in memory fail at once.
+    pub(crate) fails_without_room: Cell<bool>,
     /// Largest timestamp among the versions that the transaction saw.
     pub(crate) seen: Cell<Timestamp>,
     /// Name that marks its versions; none before the first.
@@ -241,6 +243,7 @@ impl Context {
             present: Cell::new(WallTime::UNKNOWN),
             reads_stored: Cell::default(),
             passes_over_cold: Cell::default(),
+            fails_without_room: Cell::default(),
             seen: Cell::default(),
             id: Cell::default(),
             reads: Cell::default(),
@@ -298,6 +301,7 @@ impl Context {
         self.present.set(WallTime::UNKNOWN);
         self.reads_stored.set(false);
         self.passes_over_cold.set(false);
+        self.fails_without_room.set(false);
         self.id.set(None);
         self.writes_at_effects.set(0);
         self.used.take();

@@ -87,7 +87,7 @@ impl Transaction {
     /// is soon if it is the first in line and has much of memory itself. [`Abort::OutOfRoom`]: the
     /// transaction is over.
     pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
-        if self.context.passes_over_cold.get() {
+        if self.context.passes_over_cold.get() || self.context.fails_without_room.get() {
             return Err(Error::MemoryExhausted);
         }
         // A sibling operation may have ended the transaction meanwhile.

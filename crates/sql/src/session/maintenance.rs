@@ -226,6 +226,10 @@ impl Session {
             .engine()
             .begin(Isolation::ReadCommitted)
             .map_err(from_engine)?;
+        if look == Look::Quick {
+            // Statements would wait for ten seconds each, to be planned, where there is no room in memory.
+            own.fail_without_room();
+        }
         let changes = Changes::new(&self.database.catalogs);
         let mode = TableLockMode::ShareUpdateExclusive;
         let locked = changes.lock_table(&own, table.id, mode, IfLocked::Fail);
