@@ -222,7 +222,7 @@ impl Sink for Copied<'_> {
         let copy = format!("copy {table} from stdin (format csv)");
         let mut rows = rows.peekable();
         while rows.peek().is_some() {
-            // The client library takes a COPY for done before its transaction has ended: a transaction of its own tells.
+            // The client library takes a COPY for done before its own transaction has ended.
             let mut transaction = self.client.transaction().map_err(failed)?;
             let mut writer = transaction.copy_in(&copy).map_err(failed)?;
             tables::write(&mut writer, rows.by_ref().take(ROWS_OF_COPY), self.step)?;
