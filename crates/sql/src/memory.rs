@@ -47,8 +47,8 @@ const LEAVING_PART: usize = 8;
 /// Divisor of the limit for the least that a connection with more than its free bytes finds left before records leave.
 const LEFT_PART: usize = 32;
 
-/// Time for which no statement waits for records to leave after one has waited in vain: indexes, or versions that an old
-/// snapshot needs, may have all memory.
+/// Time for which no statement waits for records to leave after one has waited in vain: indexes, or versions that an
+/// old snapshot needs, may have all memory.
 const REST: Duration = Duration::from_secs(5);
 
 /// The memory of a database's statements: see the module text.

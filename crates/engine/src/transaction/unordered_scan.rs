@@ -183,8 +183,8 @@ impl Unordered<'_> {
 
     /// Visits the records of `table` in no order, as [`Unordered::scan`] does, and by blocks where there are blocks of
     /// columns. `fields` describes the table's records: a chunk that a scan came by before, or that is wanted at the
-    /// first visit, gets a block on the way if most of its records were not changed lately. Columns that are on the device alone are read ahead. A scan at
-    /// another snapshot begins anew, as does one whose future was dropped.
+    /// first visit, gets a block on the way if most of its records were not changed lately. Columns that are on the
+    /// device alone are read ahead. A scan at another snapshot begins anew, as does one whose future was dropped.
     ///
     /// # Errors
     /// Fails as [`Transaction::scan`] does.

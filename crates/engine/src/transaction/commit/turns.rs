@@ -216,8 +216,8 @@ impl Transaction {
     /// Begins to put the transaction together once there is memory for `bytes` bytes: records leave for it.
     ///
     /// # Errors
-    /// [`Error::TransactionTooLarge`]; [`Error::MemoryExhausted`] if records cannot leave, or have left too little after
-    /// some seconds.
+    /// [`Error::TransactionTooLarge`]; [`Error::MemoryExhausted`] if records cannot leave, or have left too little
+    /// after some seconds.
     async fn begin_large<'l>(
         &self,
         lane: &'l LaneWriter,
