@@ -144,7 +144,8 @@ pub struct StatisticsSlot {
 pub(super) struct NewStatistics {
     slot: Arc<StatisticsSlot>,
     statistics: Arc<TableStatistics>,
-    is_thorough: bool,
+    /// Changed rows that are of no account any more.
+    changes: u64,
 }
 
 impl Distinct {
@@ -207,9 +208,13 @@ impl StatisticsSlot {
         self.changes.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Forgets the number of changed rows: somebody has looked at the table, and found nothing to know of it.
-    pub fn forget_changes(&self) {
-        self.changes.store(0, Ordering::Relaxed);
+    /// Takes `rows` from the number of changed rows: somebody has looked at the table since these were changed.
+    pub fn forget_changes(&self, rows: u64) {
+        let less = |now: u64| Some(now.saturating_sub(rows));
+        // The closure never refuses.
+        let _ = self
+            .changes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
     pub(super) fn publish(&self, statistics: Arc<TableStatistics>) {
@@ -229,9 +234,7 @@ impl fmt::Debug for StatisticsSlot {
 impl NewStatistics {
     pub(super) fn publish(self) {
         self.slot.publish(self.statistics);
-        if self.is_thorough {
-            self.slot.forget_changes();
-        }
+        self.slot.forget_changes(self.changes);
     }
 }
 
@@ -248,8 +251,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TableStatistics> {
 
 impl Changes {
     /// Writes a table's statistics in place of the old ones. Other transactions, and this one, plan
-    /// by them once it has committed. `is_thorough` says that so many rows were looked at that changes of rows
-    /// before are of no account.
+    /// by them once it has committed; `changes` changed rows are of no account then
+    /// ([`StatisticsSlot::changes`], before the rows were looked at).
     ///
     /// # Errors
     /// Errors of the engine.
@@ -258,7 +261,7 @@ impl Changes {
         transaction: &Transaction,
         table: &Table,
         statistics: TableStatistics,
-        is_thorough: bool,
+        changes: u64,
     ) -> Result<()> {
         let value = serde_json::to_vec(&statistics).map_err(|error| {
             let message = format!("statistics cannot be written: {error}");
@@ -270,7 +273,7 @@ impl Changes {
         let note = NewStatistics {
             slot: table.statistics.clone(),
             statistics: Arc::new(statistics),
-            is_thorough,
+            changes,
         };
         transaction
             .note_for_commit(Box::new(note))

@@ -41,30 +41,32 @@ pub const SAMPLE_ROWS: u64 = 30_000;
 pub const QUICK_SAMPLE_ROWS: u64 = 5_000;
 /// Number of places that are looked at between two checks of the task's turn.
 const PLACES_AT_ONCE: usize = 64;
+/// Most values that a sample has: fewer rows of tables with many columns are looked at.
+const VALUES_MAX: u64 = 600_000;
 /// Longest value, in bytes, that is kept; a longer value is counted as different from all others.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// Looks at up to `rows_max` rows of `table`, as `transaction` sees them, and returns statistics of
-/// all live columns, or of `columns`, and of `groups` of columns that statistics objects ask for, if all of their
-/// columns are among them.
+/// Looks at up to `rows_max` rows of `table`, as `transaction` sees them, and keeps the values of all live columns, or
+/// of
+/// `columns`. Records that have left memory are counted, and not read: see [`Sample::is_fair`].
 ///
 /// # Errors
 /// Errors of the engine; XX001 for a damaged record.
 ///
 /// # Suspension
 /// Suspends for waits for memory and for turns of other tasks.
-pub async fn gathered(
+pub async fn sampled(
     transaction: &Transaction,
     table: &Table,
     columns: Option<&[usize]>,
-    groups: &[StatisticsObject],
     rows_max: u64,
-) -> Result<TableStatistics> {
+) -> Result<Sample> {
     let wanted: Vec<usize> = table
         .live_columns()
         .map(|(at, _)| at)
         .filter(|at| columns.is_none_or(|columns| columns.contains(at)))
         .collect();
+    let rows_max = rows_max.min(VALUES_MAX / wanted.len().max(1) as u64);
     let mut sample = Sample::new(table, wanted)?;
     let places = table.storage().records_estimate();
     let looked_at = places.min(rows_max);
@@ -79,12 +81,11 @@ pub async fn gathered(
     });
     let chosen: Vec<u64> = chosen.collect();
     let turn = Turn::default();
-    let mut occupied = 0;
     for places in chosen.chunks(PLACES_AT_ONCE) {
         let mut failure = None;
         let places = places.iter().copied();
         turn.pause(places.len()).await;
-        occupied += transaction
+        sample.occupied += transaction
             .sample::<Interleaved>(table.storage(), places, |record| {
                 if let Err(error) = sample.add(table, record) {
                     failure.get_or_insert(error);
@@ -96,26 +97,16 @@ pub async fn gathered(
             return Err(error);
         }
     }
-    let rows = match looked_at {
-        0 => 0.0,
-        _ => occupied as f64 / looked_at as f64 * places as f64,
-    };
-    let mut found = TableStatistics {
-        rows,
-        places,
-        ..TableStatistics::default()
-    };
-    sample.summarize(table, &mut found, &turn).await?;
-    for object in groups {
-        if let Some(group) = sample.group(table, object, found.rows, &turn).await? {
-            found.groups.insert(object.id.0, group);
-        }
-    }
-    Ok(found)
+    (sample.places, sample.looked_at) = (places, looked_at);
+    Ok(sample)
 }
 
-/// The rows of a sample.
-struct Sample {
+/// Rows of a table.
+pub struct Sample {
+    /// Places for records that the table has, those that were looked at, and those of them where there was a record.
+    places: u64,
+    looked_at: u64,
+    occupied: usize,
     layout: RowLayout,
     /// Positions of the columns in the table.
     columns: Vec<usize>,
@@ -134,6 +125,9 @@ impl Sample {
             seen.push(Seen::new(table.columns[*at].ty)?);
         }
         Ok(Self {
+            places: 0,
+            looked_at: 0,
+            occupied: 0,
             layout: (*row_layout(table)?).clone(),
             rows: Rows::new(columns.len()),
             wide: vec![Vec::new(); columns.len()],
@@ -159,6 +153,44 @@ impl Sample {
         }
         self.rows.push(values);
         Ok(())
+    }
+
+    /// Returns whether most of the records that were met were read: others have left memory, and differ from these, or
+    /// are newer than the snapshot.
+    pub fn is_fair(&self) -> bool {
+        self.rows.len() * 2 >= self.occupied
+    }
+
+    /// Returns statistics of the columns, and of `groups` of columns that statistics objects ask for, if all of their
+    /// columns are among them. No transaction need be open.
+    ///
+    /// # Errors
+    /// 0A000 for a value that cannot be stored.
+    ///
+    /// # Suspension
+    /// Suspends for turns of other tasks.
+    pub async fn statistics(
+        &self,
+        table: &Table,
+        groups: &[StatisticsObject],
+    ) -> Result<TableStatistics> {
+        let rows = match self.looked_at {
+            0 => 0.0,
+            looked_at => self.occupied as f64 / looked_at as f64 * self.places as f64,
+        };
+        let mut found = TableStatistics {
+            rows,
+            places: self.places,
+            ..TableStatistics::default()
+        };
+        let turn = Turn::default();
+        self.summarize(table, &mut found, &turn).await?;
+        for object in groups {
+            if let Some(group) = self.group(table, object, found.rows, &turn).await? {
+                found.groups.insert(object.id.0, group);
+            }
+        }
+        Ok(found)
     }
 
     async fn summarize(

@@ -267,8 +267,8 @@ fn keep_statistics(workers: &Database, database: &Arc<sql::Database>) {
     worker.spawn(move |context| async move {
         let _closing = closing;
         let session = new_session(&database, &context, ends);
-        // The panic hook has printed the message of a panic; statistics grow old then.
-        let _ = contain(session.keep_statistics()).await;
+        // The panic hook has printed the message of a panic. The upkeep begins anew, with a pause.
+        while contain(session.keep_statistics()).await.is_err() {}
     });
 }
 

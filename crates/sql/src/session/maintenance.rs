@@ -11,9 +11,9 @@
 //! tables many of whose rows were changed, by PostgreSQL's rule, as a batch task that gives others
 //! their turns; statements count the rows that they change (`changed_rows.rs`).
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
 
-use engine::{IfLocked, Isolation, TableLockMode};
+use engine::{IfLocked, Isolation, TableLockMode, Transaction};
 use interleave::{Turn, become_batch, sleep};
 use types::{Result, SqlError, SqlState};
 
@@ -23,7 +23,7 @@ use super::{
     interrupt::{Limits, interruptible},
 };
 use catalog::{Changes, ObjectId, Relation, Table, TableKind, TableStatistics, from_engine};
-use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
+use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, sampled};
 use planner::plan::PlanDependencies;
 use syntax::maintenance::{Maintenance, Target};
 
@@ -36,6 +36,8 @@ const CHANGE_FACTOR: u64 = 2;
 /// PostgreSQL's `autovacuum_analyze_threshold` and `autovacuum_analyze_scale_factor`.
 const CHANGES_MIN: f64 = 50.0;
 const CHANGED_FRACTION: f64 = 0.1;
+/// Most rounds for which a table that could not be looked at is left out: an hour.
+const ROUNDS_MAX: u32 = 360;
 /// Time between two looks at the numbers of all tables' changed rows.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -158,17 +160,20 @@ impl Session {
         let Some(table) = locked.await? else {
             return Ok(());
         };
-        let groups = &table.statistics_objects;
-        let mut found = gathered(transaction, &table, columns, groups, SAMPLE_ROWS).await?;
+        let changes = match columns {
+            None => table.statistics.changes(),
+            // Other columns may have changed as well.
+            Some(_) => 0,
+        };
+        let sample = sampled(transaction, &table, columns, SAMPLE_ROWS).await?;
+        let mut found = sample.statistics(&table, &table.statistics_objects).await?;
         if let Some(known) = table.statistics.newest().filter(|_| columns.is_some()) {
-            for (at, column) in &known.columns {
-                found.columns.entry(*at).or_insert_with(|| column.clone());
-            }
+            keep_columns(&mut found, &known);
             keep_groups(&mut found, &known, &table);
         }
         self.transaction
             .changes()
-            .put_statistics(transaction, &table, found, true)
+            .put_statistics(transaction, &table, found, changes)
             .await
     }
 
@@ -190,10 +195,11 @@ impl Session {
     /// # Suspension
     /// Timers, and all waits of [`Session::analyze_changed`].
     pub async fn keep_statistics(&self) {
+        let mut failed = Failed::default();
         let upkeep = pin!(async {
             loop {
                 sleep(LOOK_INTERVAL).await;
-                self.analyze_changed().await;
+                self.analyze_changed(&mut failed).await;
             }
         });
         let mut limits = Limits::new(self.interrupt.clone(), None);
@@ -202,37 +208,36 @@ impl Session {
     }
 
     /// Analyses all tables whose rows have changed much since the last time. A table that cannot be looked at now has
-    /// its turn the next time.
+    /// its turn later, after a pause that doubles each time.
     ///
     /// # Suspension
     /// Suspends for waits for memory, the device and turns of other tasks.
-    pub async fn analyze_changed(&self) {
+    pub(super) async fn analyze_changed(&self, failed: &mut Failed) {
         let catalog = self.database.catalogs.current();
         let turn = Turn::default();
+        failed.0.retain(|id, _| catalog.table(*id).is_some());
         for table in catalog.tables() {
             turn.pause(1).await;
-            if has_changed(table) {
+            if has_changed(table) && failed.is_due(table.id) {
                 become_batch();
-                let _ = self.look_at(table, Look::Thorough).await;
+                let looked_at = self.look_at(table, Look::Thorough).await;
+                failed.note(table.id, looked_at.is_err());
             }
         }
     }
 
-    /// Looks at a table in a transaction of its own, which sees the same rows as others: statistics
-    /// are for all of them.
+    /// Looks at a table in transactions of its own, which see the same rows as others: statistics are for all of them.
+    /// One transaction reads the rows, and another one, with a lock that keeps others from the same work, writes what
+    /// was found: neither lock nor snapshot is held while values are put in order.
     async fn look_at(&self, table: &Arc<Table>, look: Look) -> Result<()> {
-        let own = self
-            .transaction
-            .engine()
-            .begin(Isolation::ReadCommitted)
-            .map_err(from_engine)?;
-        if look == Look::Quick {
-            // Statements would wait for ten seconds each, to be planned, where there is no room in memory.
-            own.fail_without_room();
-        }
         let changes = Changes::new(&self.database.catalogs);
-        let mode = TableLockMode::ShareUpdateExclusive;
-        let locked = changes.lock_table(&own, table.id, mode, IfLocked::Fail);
+        let (rows_max, is_thorough) = match look {
+            Look::Quick => (QUICK_SAMPLE_ROWS, false),
+            Look::Thorough => (SAMPLE_ROWS, true),
+        };
+        let reader = self.own_transaction()?;
+        let mode = TableLockMode::AccessShare;
+        let locked = changes.lock_table(&reader, table.id, mode, IfLocked::Fail);
         let Some(table) = locked.await? else {
             return Ok(());
         };
@@ -240,30 +245,90 @@ impl Session {
         if !look.is_due(&table) {
             return Ok(());
         }
-        let (rows_max, is_thorough) = match look {
-            Look::Quick => (QUICK_SAMPLE_ROWS, false),
-            Look::Thorough => (SAMPLE_ROWS, true),
-        };
+        let changed = table.statistics.changes();
+        let sample = sampled(&reader, &table, None, rows_max).await?;
+        drop(reader);
         // Groups of many columns take seconds, for which no statement should wait.
         let groups: &[_] = match is_thorough {
             true => &table.statistics_objects,
             false => &[],
         };
-        let mut found = gathered(&own, &table, None, groups, rows_max).await?;
-        if let Some(known) = table.statistics.newest().filter(|_| !is_thorough) {
-            keep_groups(&mut found, &known, &table);
+        let mut found = sample.statistics(&table, groups).await?;
+        if let Some(known) = table.statistics.newest() {
+            // Most records have left memory, or all are deleted.
+            let is_unknown = !sample.is_fair() || found.rows == 0.0;
+            if is_unknown {
+                found.columns.clone_from(&known.columns);
+                found.groups.clear();
+            }
+            if is_unknown || !is_thorough {
+                keep_groups(&mut found, &known, &table);
+            }
         }
         // If only their own transaction sees the rows yet, the sample is empty; a later one will
         // not be.
         if found.columns.is_empty() {
             if is_thorough {
-                table.statistics.forget_changes();
+                table.statistics.forget_changes(changed);
             }
             return Ok(());
         }
-        let put = changes.put_statistics(&own, &table, found, is_thorough);
+        let writer = self.own_transaction()?;
+        let mode = TableLockMode::ShareUpdateExclusive;
+        let locked = changes.lock_table(&writer, table.id, mode, IfLocked::Fail);
+        let now = locked.await?;
+        // Whoever has changed the table, or looked at it, meanwhile, leaves nothing to write.
+        if !now.is_some_and(|now| Arc::ptr_eq(&now, &table) && look.is_due(&now)) {
+            return Ok(());
+        }
+        let forgotten = if is_thorough { changed } else { 0 };
+        let put = changes.put_statistics(&writer, &table, found, forgotten);
         put.await?;
-        own.commit().await.map(drop).map_err(from_engine)
+        writer.commit().await.map(drop).map_err(from_engine)
+    }
+
+    /// Begins a transaction for statistics. Statements would wait for ten seconds each, to be planned, where there is
+    /// no room in memory for what was found: it is found again.
+    fn own_transaction(&self) -> Result<Transaction> {
+        let own = self.transaction.engine().begin(Isolation::ReadCommitted);
+        let own = own.map_err(from_engine)?;
+        own.fail_without_room();
+        Ok(own)
+    }
+}
+
+/// Tables that could not be looked at: how many rounds each one is left out for, and how many of them have yet to come.
+#[derive(Default)]
+pub(super) struct Failed(BTreeMap<ObjectId, (u32, u32)>);
+
+impl Failed {
+    /// Returns whether a table may be looked at in this round.
+    pub(super) fn is_due(&mut self, id: ObjectId) -> bool {
+        match self.0.get_mut(&id) {
+            Some((_, left)) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Notes how a look has ended.
+    fn note(&mut self, id: ObjectId, has_failed: bool) {
+        if has_failed {
+            let (rounds, left) = self.0.entry(id).or_default();
+            *rounds = (*rounds * 2).clamp(1, ROUNDS_MAX);
+            *left = *rounds;
+        } else {
+            self.0.remove(&id);
+        }
+    }
+}
+
+/// Keeps what was known of columns that were not looked at.
+fn keep_columns(found: &mut TableStatistics, known: &TableStatistics) {
+    for (at, column) in &known.columns {
+        found.columns.entry(*at).or_insert_with(|| column.clone());
     }
 }
 

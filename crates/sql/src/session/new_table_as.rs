@@ -103,7 +103,12 @@ impl Session {
         let (columns, spare_rows) = (query.fields.len(), self.memory.spare_rows());
         let mut insertion = Insertion::new(&insert, columns, spare_rows, &context)?;
         let execution = self.execution(query)?;
-        self.run_to_end(execution, parameters, &mut insertion).await
+        let rows = self
+            .run_to_end(execution, parameters, &mut insertion)
+            .await?;
+        let changed_rows = self.transaction.changed_rows();
+        changed_rows.note(rows, std::iter::once(table));
+        Ok(rows)
     }
 }
 

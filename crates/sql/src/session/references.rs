@@ -215,9 +215,13 @@ impl Session {
         };
         let mut opened = Opened::new(cached_plan.statement.plan.clone(), self.memory.spare_rows())?;
         let mut batch = Rows::new(opened.width());
+        let mut written = 0;
         while opened.next(&context, &mut batch).await? && !cached_plan.shows_rows() {
+            written += batch.len() as u64;
             batch.clear();
         }
+        let changed_rows = self.transaction.changed_rows();
+        changed_rows.note(written, cached_plan.written());
         Ok(batch)
     }
 }
