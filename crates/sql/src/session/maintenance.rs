@@ -193,7 +193,7 @@ impl Session {
     /// a database does this.
     ///
     /// # Suspension
-    /// Timers, and all waits of [`Session::analyze_changed`].
+    /// Suspends for timers, and for waits for memory, the device and turns of other tasks.
     pub async fn keep_statistics(&self) {
         let mut failed = Failed::default();
         let upkeep = pin!(async {
