@@ -64,6 +64,23 @@ impl Device {
             .collect()
     }
 
+    /// Sends `query` from another client, which leaves so many turns after it has a temporary file; nothing of it is
+    /// left then, and statements hold `before` bytes.
+    fn give_up(&mut self, query: &str, turns: usize, before: u64) {
+        let client = self.bed.client();
+        self.bed.run_in(&client, "set work_mem = '256kB'").unwrap();
+        self.bed.send_to(&client, query);
+        self.until_it_spills(&client);
+        for _ in 0..turns {
+            self.bed.turn(0);
+        }
+        drop(client);
+        self.bed.turn(0);
+        assert_eq!(self.files(), Vec::<String>::new(), "{turns}");
+        assert_eq!(self.rows("select 1"), [["1"]]);
+        assert_eq!(self.bed.statement_bytes(), before, "{turns}");
+    }
+
     /// Gives `client` turns until it has a temporary file.
     fn until_it_spills(&mut self, client: &Client) {
         while self.files().is_empty() {
@@ -205,22 +222,7 @@ fn nothing_is_left_on_the_device_however_a_statement_ends() {
     }
     let before = device.bed.statement_bytes();
     for turns in [0, 1, 5, 20, 60] {
-        let client = device.bed.client();
-        device
-            .bed
-            .run_in(&client, "set work_mem = '256kB'")
-            .unwrap();
-        device.bed.send_to(&client, sort);
-        device.until_it_spills(&client);
-        for _ in 0..turns {
-            device.bed.turn(0);
-        }
-        drop(client);
-        device.bed.turn(0);
-        assert_eq!(device.files(), Vec::<String>::new(), "{turns}");
-        assert_eq!(device.rows("select 1"), [["1"]]);
-
-        assert_eq!(device.bed.statement_bytes(), before, "{turns}");
+        device.give_up(sort, turns, before);
     }
     let limited = device
         .bed

@@ -158,7 +158,7 @@ impl Allowance {
         let amounts = [pieces, needed].into_iter();
         let taken = { amounts }.find(|bytes| source.take(*bytes, held));
         self.covered.set(covered + taken.unwrap_or(0));
-        // Whoever is refused the first bytes, too, finds room when it comes again.
+        // A connection that is refused its first bytes, too, finds room when it comes again.
         self.is_scarce_for(self.taken() + if taken.is_none() { needed } else { 0 });
         taken.is_some()
     }

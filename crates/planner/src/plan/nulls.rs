@@ -1,4 +1,4 @@
-//! What NULL does to expressions: which are NULL where others are, and which conditions are not true there.
+//! Effects of NULL: expressions that are NULL where others are, and conditions that are not true there.
 
 use logical::expression::{Expression, Kind};
 

@@ -277,7 +277,7 @@ impl Session {
         let mode = TableLockMode::ShareUpdateExclusive;
         let locked = changes.lock_table(&writer, table.id, mode, IfLocked::Fail);
         let now = locked.await?;
-        // Whoever has changed the table, or looked at it, meanwhile, leaves nothing to write.
+        // Nothing is written if another session has changed the table, or looked at it, meanwhile.
         if !now.is_some_and(|now| Arc::ptr_eq(&now, &table) && look.is_due(&now)) {
             return Ok(());
         }

@@ -14,7 +14,7 @@ use syntax::{
     statement::{AlterObject, CreateStatistics, ObjectChange},
 };
 
-/// What messages call a statistics object.
+/// Noun of a statistics object in messages.
 const NOUN: &str = "statistics object";
 
 impl Session {

@@ -109,6 +109,13 @@ const ORDERS: &str = "
         from generate_series(1, 20000) i;
     analyze";
 
+/// Checks that the rows of a query are estimated within a factor of their true number.
+async fn expect_near(session: &mut Session, text: &str, factor: f64) {
+    let (guess, truth) = (session.estimated(text), session.count(text).await);
+    let error = (guess / truth).max(truth / guess);
+    assert!(error <= factor, "{text}: {guess} instead of {truth}");
+}
+
 #[test]
 fn estimates_are_near_the_truth() {
     with_session(async |session| {
@@ -178,9 +185,7 @@ fn estimates_are_near_the_truth() {
             ("select * from orders union all select * from orders", 1.1),
         ];
         for (text, factor) in within {
-            let (guess, truth) = (session.estimated(text), session.count(text).await);
-            let error = (guess / truth).max(truth / guess);
-            assert!(error <= factor, "{text}: {guess} instead of {truth}");
+            expect_near(session, text, factor).await;
         }
     });
 }

@@ -59,7 +59,7 @@ fn implied_conditions_are_counted_once() {
     assert!(rows > 1.5, "{rows} of 2");
 }
 
-/// What ANALYZE has found for a statistics object is used by EXPLAIN, and is there when the database is opened again.
+/// Findings of ANALYZE for a statistics object are used by EXPLAIN, and are there when the database is opened again.
 #[test]
 fn statistics_objects_last() {
     let disk = SimulatedDisk::new(3, Faults::default());

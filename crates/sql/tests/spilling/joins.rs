@@ -73,21 +73,7 @@ fn joins_on_the_device_end_as_others() {
     device.rows("select 1");
     let before = device.bed.statement_bytes();
     for turns in [0, 10, 100, 400, 1000] {
-        let client = device.bed.client();
-        device
-            .bed
-            .run_in(&client, "set work_mem = '256kB'")
-            .unwrap();
-        device.bed.send_to(&client, join);
-        device.until_it_spills(&client);
-        for _ in 0..turns {
-            device.bed.turn(0);
-        }
-        drop(client);
-        device.bed.turn(0);
-        assert_eq!(device.files(), Vec::<String>::new(), "{turns}");
-        assert_eq!(device.rows("select 1"), [["1"]]);
-        assert_eq!(device.bed.statement_bytes(), before, "{turns}");
+        device.give_up(join, turns, before);
     }
     device.disk.set_faults(Faults {
         read_error_per_mille: 100,

@@ -127,7 +127,7 @@ impl Estimator {
                     let mut columns = known.columns.iter();
                     columns.all(|column| attributes.contains_key(column))
                 });
-                // Of columns that several objects are over, the object that is over most of them counts.
+                // The object that is over most columns counts where several are over the same ones.
                 let Some(best) = known.max_by_key(|known| known.columns.len()) else {
                     break;
                 };

@@ -95,7 +95,7 @@ fn equal_pairs(first: Column<'_>, second: Column<'_>) -> f64 {
         let others = present[side] - matches.matched[side] - matches.unmatched[side];
         others.max(0.0)
     });
-    // The same as it looks from each side; the numbers of different values are estimates, and the less is believed.
+    // Each side gives a number, for the numbers of different values are estimates: the less is believed.
     let seen_from = |this: usize, that: usize| {
         let (in_no_list, in_no_match) = (
             distinct[that] - matches.lengths[that],

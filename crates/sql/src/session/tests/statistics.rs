@@ -1,13 +1,17 @@
 //! Estimates by the common values of two columns and by statistics objects, and statistics that stay fresh.
 
-use super::{Session, with_session, with_sessions};
+use std::sync::Arc;
+
+use catalog::StatisticsSlot;
+
+use super::{Session, expect_near, with_session, with_sessions};
 use crate::session::maintenance::Failed;
 
-/// Checks that the rows of a query are estimated within a factor of their true number.
-async fn expect_near(session: &mut Session, text: &str, factor: f64) {
-    let (guess, truth) = (session.estimated(text), session.count(text).await);
-    let error = (guess / truth).max(truth / guess);
-    assert!(error <= factor, "{text}: {guess} instead of {truth}");
+/// Returns the statistics of a table.
+fn slot(session: &Session, name: &str) -> Arc<StatisticsSlot> {
+    let catalog = session.database.catalogs.current();
+    let table = catalog.tables().find(|table| &*table.name == name);
+    table.unwrap().statistics.clone()
 }
 
 /// Half of the calls and half of the visits are of one person: by numbers of different values alone, a join of the two
@@ -29,7 +33,7 @@ fn common_values_of_two_columns_are_compared() {
             "select * from calls, visits where caller = visitor",
             "select * from visits, calls where visitor = caller",
             "select * from calls one, calls two where one.caller = two.caller",
-            // Of the members, all but one have never called, and the one has made half of all calls.
+            // All members but one have never called, and that one has made half of all calls.
             "select * from calls where exists (select from members where member = caller)",
             "select * from calls where not exists (select from members where member = caller)",
         ] {
@@ -133,9 +137,7 @@ fn long_values_are_in_no_common_group() {
             analyze t";
         session.count(setup).await;
         expect_near(session, "select * from t where a = 'x' and b = 'y'", 1.1).await;
-        let catalog = session.database.catalogs.current();
-        let table = catalog.tables().find(|table| &*table.name == "t").unwrap();
-        let statistics = table.statistics.newest().unwrap();
+        let statistics = slot(session, "t").newest().unwrap();
         let group = statistics.groups.values().next().unwrap();
         assert_eq!(group.common.len(), 1);
         assert!(group.common[0].values.iter().all(Option::is_some));
@@ -174,16 +176,12 @@ fn a_quick_look_keeps_groups() {
         session
             .count("insert into places select i, i % 200, i % 200 / 10 from generate_series(10001, 30000) i")
             .await;
-        let catalog = session.database.catalogs.current();
-        let table = catalog
-            .tables()
-            .find(|table| &*table.name == "places")
-            .unwrap();
-        let looks = table.statistics.version();
+        let places = slot(session, "places");
+        let looks = places.version();
         session
             .count("select count(*) from places where other = 1")
             .await;
-        assert_eq!(table.statistics.version(), looks + 1);
+        assert_eq!(places.version(), looks + 1);
         expect_near(session, OF_ZIP, 1.3).await;
     });
 }
@@ -198,11 +196,7 @@ fn tables_are_analysed_when_many_rows_have_changed() {
             insert into t select i, 1 from generate_series(1, 10000) i;
             analyze t";
         session.count(setup).await;
-        let changes = |session: &Session| {
-            let catalog = session.database.catalogs.current();
-            let table = catalog.tables().find(|table| &*table.name == "t");
-            table.unwrap().statistics.changes()
-        };
+        let changes = |session: &Session| slot(session, "t").changes();
         upkeep.analyze_changed(&mut failed).await;
         assert_eq!(changes(session), 0);
 
@@ -256,11 +250,7 @@ fn all_changed_rows_count_until_they_are_looked_at() {
         session
             .count("create table copied as select id, 1 as one from children")
             .await;
-        let changes = |session: &Session, name: &str| {
-            let catalog = session.database.catalogs.current();
-            let table = catalog.tables().find(|table| &*table.name == name);
-            table.unwrap().statistics.changes()
-        };
+        let changes = |session: &Session, name: &str| slot(session, name).changes();
         // Few rows at a time are counted by chance.
         let cascaded = changes(session, "children");
         assert!((3000..5000).contains(&cascaded), "{cascaded}");
