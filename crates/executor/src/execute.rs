@@ -141,13 +141,17 @@ impl ExecutionContext<'_> {
     /// are computed.
     #[inline]
     pub async fn pause(&self, rows: usize) {
-        self.turn().pause(rows).await;
+        if self.turn().spend(rows) {
+            self.end_turn().await;
+        }
     }
 
     /// Gives other tasks a turn, as [`ExecutionContext::pause`] does, after the execution's turn has said that it is
-    /// over ([`Turn::spend`]): in a visitor of records, which cannot wait itself.
+    /// over ([`Turn::spend`]): in a visitor of records, which cannot wait itself. Operators that grow without reading
+    /// rows, as windows do, find here that records have left memory for them.
     pub(crate) async fn end_turn(&self) {
         yield_now().await;
+        self.budget.wait_for_room().await;
     }
 
     /// Gives other tasks a turn if work on large values has used up this one. A caller that counts

@@ -26,11 +26,18 @@ const LEFT_FREE_PART: usize = 4;
 /// would be many and small, if other operators have taken the rest.
 const KEPT_PART: usize = 32;
 
-/// Longest time for which an execution waits, in all, for memory that records are leaving.
+/// Longest time for which an execution waits, in all, for memory that records are leaving while none becomes free.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Longest time for which an execution waits for memory in all, also while some becomes free: others may take it.
+const WHOLE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Time between two looks of an execution that waits for memory.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// Most time that counts as waited in vain between two looks: where worker or machine are busy, those that make room
+/// come late, too.
+const LOOK_MOST: Duration = Duration::from_millis(20);
 
 /// The memory and the turn of an execution: see the module text.
 #[derive(Debug)]
@@ -39,8 +46,10 @@ pub struct Budget {
     /// Most bytes that an operator keeps if it can put rows by (`work_mem`), if that was set.
     operator_bytes: Option<usize>,
     turn: Turn,
-    /// Time for which the execution will still wait for memory.
+    /// Time for which the execution will still wait for memory while none becomes free.
     patience: Cell<Duration>,
+    /// Time for which it will still wait in all.
+    whole_patience: Cell<Duration>,
 }
 
 impl Budget {
@@ -51,6 +60,7 @@ impl Budget {
             operator_bytes: None,
             turn: Turn::default(),
             patience: Cell::new(PATIENCE),
+            whole_patience: Cell::new(WHOLE_PATIENCE),
         }
     }
 
@@ -107,19 +117,27 @@ impl Budget {
     async fn wait_while_scarce(&self) {
         let allowance = self.memory.allowance();
         let before = allowance.left();
+        let mut most = before;
         while allowance.is_still_scarce() {
-            if self.patience.get().is_zero() {
-                if let Some(source) = allowance.source().filter(|_| allowance.left() <= before) {
+            if self.patience.get().is_zero() || self.whole_patience.get().is_zero() {
+                if let Some(source) = allowance.source().filter(|_| most <= before) {
                     source.waited_in_vain();
                 }
                 return;
             }
             let began = Instant::now();
             sleep(LOOK_AGAIN).await;
-            // A busy worker comes back to the task late; time that is simulated does not pass here.
+            // Time that is simulated does not pass here.
             let waited = began.elapsed().max(LOOK_AGAIN);
-            self.patience
-                .set(self.patience.get().saturating_sub(waited));
+            let whole = self.whole_patience.get().saturating_sub(waited);
+            self.whole_patience.set(whole);
+            let left = allowance.left();
+            if left > most {
+                most = left;
+                continue;
+            }
+            let patience = self.patience.get().saturating_sub(waited.min(LOOK_MOST));
+            self.patience.set(patience);
         }
     }
 
@@ -152,6 +170,9 @@ mod tests {
     /// A source that is always making room, and has little or much left.
     struct Full {
         left: usize,
+        /// Looks at what is left, after each of which it is more, until the last has made enough.
+        slow_looks: usize,
+        looks: AtomicUsize,
         /// Waits in vain that it was told of, after which it makes no room.
         vain: AtomicUsize,
     }
@@ -166,7 +187,8 @@ mod tests {
         fn give_back(&self, _: usize) {}
 
         fn left(&self, _: usize) -> usize {
-            self.left
+            let looks = self.looks.fetch_add(1, Relaxed);
+            self.left.saturating_add(looks.min(self.slow_looks))
         }
 
         fn why_refused(&self, _: usize) -> String {
@@ -174,7 +196,8 @@ mod tests {
         }
 
         fn is_making_room(&self, held: usize) -> bool {
-            held > 0 && self.vain.load(Relaxed) == 0
+            let has_made_room = self.slow_looks > 0 && self.looks.load(Relaxed) > self.slow_looks;
+            held > 0 && self.vain.load(Relaxed) == 0 && !has_made_room
         }
 
         fn waited_in_vain(&self) {
@@ -182,9 +205,11 @@ mod tests {
         }
     }
 
-    fn full(left: usize) -> (Arc<Full>, Budget) {
+    fn full(left: usize, slow_looks: usize) -> (Arc<Full>, Budget) {
         let source = Arc::new(Full {
             left,
+            slow_looks,
+            looks: AtomicUsize::new(0),
             vain: AtomicUsize::new(0),
         });
         let budget = Budget::new(&Allowance::new(source.clone(), 0), 64 << 20);
@@ -196,7 +221,7 @@ mod tests {
     fn a_wait_in_vain_is_told_and_spares_others() {
         let mut worker = Worker::new(WorkerConfig::default(), Rc::new(()), Clock::real());
         let task = worker.handle().submit(|_: &Rc<()>| async {
-            let (source, budget) = full(0);
+            let (source, budget) = full(0, 0);
             let other = Budget::new(budget.memory.allowance(), 64 << 20);
             let mut charge = Charge::default();
             charge.set(&budget.memory, 1 << 20).unwrap();
@@ -209,11 +234,31 @@ mod tests {
         assert_eq!(worker.run_until(task).unwrap(), (1, true));
     }
 
+    /// On a busy machine records took longer to leave than statements waited, and these ended with 53200 though more
+    /// room was made all the time.
+    #[test]
+    fn a_wait_goes_on_while_room_is_made() {
+        // Each look takes two milliseconds at least.
+        let looks = PATIENCE.as_millis() as usize * 3 / 4;
+        let mut worker = Worker::new(WorkerConfig::default(), Rc::new(()), Clock::real());
+        let task = worker.handle().submit(move |_: &Rc<()>| async move {
+            let (source, budget) = full(0, looks);
+            let mut charge = Charge::default();
+            charge.set(&budget.memory, 1 << 20).unwrap();
+            budget.wait_for_room().await;
+            (
+                source.vain.load(Relaxed),
+                source.looks.load(Relaxed) > looks,
+            )
+        });
+        assert_eq!(worker.run_until(task).unwrap(), (0, true));
+    }
+
     /// Operators kept rows up to the statement's share, where the database had less.
     #[test]
     fn what_others_have_left_counts() {
         for (left, is_short) in [(usize::MAX, false), (8 << 20, false), (1 << 20, true)] {
-            let (_, budget) = full(left);
+            let (_, budget) = full(left, 0);
             let mut charge = Charge::default();
             charge.set(&budget.memory, 4 << 20).unwrap();
             assert_eq!(budget.is_short(4 << 20, 1 << 20), is_short, "{left}");

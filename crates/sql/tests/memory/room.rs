@@ -44,7 +44,9 @@ fn statements_are_planned_where_there_is_no_room() {
     };
     while bed.run(&fill(begins.next().unwrap())).is_ok() {}
     let began = Instant::now();
-    bed.run("select count(*) from full_of where id < 10 and note > 'a'")
-        .unwrap();
-    assert!(began.elapsed() < Duration::from_secs(5));
+    for _ in 0..6 {
+        bed.run("select count(*) from full_of where id < 10 and note > 'a'")
+            .unwrap();
+    }
+    assert!(began.elapsed() < Duration::from_secs(40));
 }
