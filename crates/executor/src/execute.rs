@@ -12,6 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
+//! | scans that leave rows out by keys of joins | `join_filters.rs`, `batch/key_filter.rs` |
 //! | rows by their values; by keys of joins; by integers; numbers by one integer | `tuple_hash_table.rs`; `join_hash_table.rs`; `batch/integer_hash_table.rs`; `batch/integer_keys.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `batch/merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
@@ -35,6 +36,7 @@ mod hash_join;
 mod incremental_sort;
 mod index_join;
 mod insert;
+mod join_filters;
 mod join_hash_table;
 mod key;
 mod key_changes;

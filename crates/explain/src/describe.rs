@@ -8,8 +8,8 @@ use catalog::{RowKey, Table};
 use logical::relation::{JoinKind, SetKind, WaitingFunction};
 use planner::{
     plan::{
-        AccessPath, AggregateCall, ApplyKind, Call, CommonTable, CommonTableBody, HashedSubplan,
-        KeyRange, MergeKind, Plan, Scan, SortKey, Target, WaitingCall, WaitingCalls,
+        AccessPath, AggregateCall, ApplyKind, Call, CommonTable, CommonTableBody, HashJoin,
+        HashedSubplan, KeyRange, MergeKind, Plan, Scan, SortKey, Target, WaitingCall, WaitingCalls,
     },
     program::Program,
 };
@@ -91,7 +91,7 @@ impl Describing<'_> {
                         (None, self.node(&join.probe)),
                         (Some("Hashed:"), self.node(&join.build)),
                     ],
-                    ..node(format!("Hash {}", joined(join.kind)))
+                    ..node(format!("Hash {}", hash_joined(join)))
                 }
             }
             Plan::IndexJoin(join) => {
@@ -363,6 +363,11 @@ impl Describing<'_> {
         if !conditions.is_empty() {
             properties.push(("Filter", conditions.join(" AND ")));
         }
+        if !scan.key_filters.is_empty() {
+            let columns = scan.key_filters.iter();
+            let columns = columns.map(|(attribute, _)| &table.columns[*attribute].name[..]);
+            properties.push(("Filtered by Joins", columns.collect::<Vec<_>>().join(", ")));
+        }
         (title, properties)
     }
 
@@ -487,6 +492,16 @@ fn joined(kind: JoinKind) -> &'static str {
         JoinKind::Full => "Full Join",
         JoinKind::Semi => "Semi Join",
         JoinKind::Anti => "Anti Join",
+    }
+}
+
+/// Returns the name of a join by hash: PostgreSQL tells that the build side's rows are marked by a `Right`.
+fn hash_joined(join: &HashJoin) -> &'static str {
+    match (join.is_turned, join.kind) {
+        (true, JoinKind::Left) => joined(JoinKind::Right),
+        (true, JoinKind::Semi) => "Right Semi Join",
+        (true, JoinKind::Anti) => "Right Anti Join",
+        (_, kind) => joined(kind),
     }
 }
 

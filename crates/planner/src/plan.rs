@@ -29,6 +29,7 @@ mod grouped;
 mod implied;
 mod inlined;
 mod join;
+mod join_filters;
 mod join_nodes;
 mod join_order;
 mod lower;
@@ -255,6 +256,9 @@ pub struct Scan {
     pub with_key: bool,
     /// Conditions that are checked before a record is decoded.
     pub tests: Vec<ColumnTest>,
+    /// Columns that filters of joins above are for, with the number of each filter among the execution's. Rows that it
+    /// leaves out make no difference.
+    pub key_filters: Vec<(usize, usize)>,
     /// Conjunction of the other conditions.
     pub filter: Option<Program>,
 }

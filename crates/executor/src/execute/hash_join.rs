@@ -16,6 +16,7 @@ use types::{Charge, Result, Scratch, Value, row::integer_of};
 use self::{columnar::Joined, partitions::PutBy};
 use super::{
     BATCH_ROWS, ExecutionContext, Input, JoinTables, Operator, ROWS_AT_ONCE, Spilled, Step,
+    join_filters::filter_of,
     join_hash_table::{BuildKeys, JoinHashTable},
     matches::{self, Matches, Sides},
 };
@@ -44,7 +45,7 @@ pub(super) struct HashJoinOperator<'p> {
     table_charge: Charge,
     /// Rows that were put by.
     put_by: PutBy,
-    /// Rows of the build side that had a match, for a full join.
+    /// Rows of the build side that had a match, if they are marked.
     matched: Vec<bool>,
     /// Integer keys of the probe's batch, with their rows.
     probe_keys: Vec<(u32, i64)>,
@@ -136,9 +137,7 @@ impl<'p> HashJoinOperator<'p> {
             if self.joined.hand_on(out) {
                 return Ok(true);
             }
-            if self.join.kind == JoinKind::Full {
-                self.without_match(out);
-            }
+            self.marked(context, out).await;
             if !out.is_empty() || !self.begin_partition(context).await? {
                 return Ok(!out.is_empty());
             }
@@ -147,8 +146,7 @@ impl<'p> HashJoinOperator<'p> {
 
     /// Returns whether no row of the probe side need be looked at: the build side has none, and only matches count.
     fn is_empty(&self) -> bool {
-        let is_of_matches = matches!(self.join.kind, JoinKind::Inner | JoinKind::Semi);
-        is_of_matches && self.hash_table.rows().is_empty() && !self.put_by.has_rows()
+        self.join.needs_match() && self.hash_table.rows().is_empty() && !self.put_by.has_rows()
     }
 
     /// Makes the table of the build side, or of a partition's, unless it is there; of no rows, if they are put by.
@@ -169,8 +167,22 @@ impl<'p> HashJoinOperator<'p> {
         let (table, charge) = JoinHashTable::build(&self.keys, rows, context).await?;
         (self.hash_table, self.table_charge) = (Arc::new(table), charge);
         self.is_built = true;
-        if self.join.kind == JoinKind::Full {
+        if !self.put_by.has_rows() {
+            self.make_filters(context).await?;
+        }
+        if self.join.is_marked() {
             self.matched = vec![false; self.hash_table.rows().len()];
+            self.charge(context)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the filters of the table's keys, for scans of the probe side.
+    async fn make_filters(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        for (key, number) in &self.join.filters {
+            let (rows, place) = (self.hash_table.rows(), self.keys.place(*key));
+            let filter = filter_of(rows, place, context, &mut self.table_charge).await?;
+            context.shared.join_filters.set(*number, filter);
         }
         Ok(())
     }
@@ -195,6 +207,9 @@ impl<'p> HashJoinOperator<'p> {
         rows: &mut Rows,
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
+        for (_, number) in &self.join.filters {
+            context.shared.join_filters.set(*number, None);
+        }
         let mut stay = Vec::with_capacity(BATCH_ROWS);
         // Keys that are no columns come behind the columns.
         let mut apart = Rows::new(self.keys.width() - self.join.build_width);
@@ -218,7 +233,7 @@ impl<'p> HashJoinOperator<'p> {
                     keys.push(program.run(&mut evaluator, row)?);
                 }
                 // NULL is equal to nothing.
-                if keys.iter().any(Value::is_null) && self.join.kind != JoinKind::Full {
+                if keys.iter().any(Value::is_null) && !self.join.keeps_without_match() {
                     continue;
                 }
                 stay.push(at);
@@ -366,15 +381,21 @@ impl<'p> HashJoinOperator<'p> {
     where
         P: DoubleEndedIterator<Item = usize> + ExactSizeIterator + Clone,
     {
+        let kind = match self.join.is_turned {
+            true => JoinKind::Right,
+            false => self.join.kind,
+        };
+        leave_out_marked(self.join, &self.matched, &mut self.candidates);
         let sides = Sides {
             left: &self.probe.batch,
             right: self.hash_table.rows(),
             right_width: self.join.build_width,
         };
         let matched = &mut self.matched;
-        self.matches
+        let is_done = self
+            .matches
             .find(
-                (self.join.kind, residual),
+                (kind, residual),
                 (rows, sides),
                 (&mut self.candidates, self.goes_on.is_some()),
                 (context, &self.scratch),
@@ -384,7 +405,11 @@ impl<'p> HashJoinOperator<'p> {
                     }
                 },
             )
-            .await
+            .await?;
+        if self.join.gives_marked_alone() {
+            self.matches.forget();
+        }
+        Ok(is_done)
     }
 
     /// Hands on rows of the matches that were found, if there are any; matches of a batch by columns only when they are
@@ -421,22 +446,29 @@ impl<'p> HashJoinOperator<'p> {
         self.forget_matches();
     }
 
-    fn without_match(&mut self, out: &mut Rows) {
+    /// Gives rows of the build side by their marks, if there are any: those with a mark in semijoins, the others else.
+    /// Some places are looked at in each turn of the loop.
+    async fn marked(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) {
         let projection = &self.join.projection;
-        let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
-        let pairs: Vec<_> = rest
-            .take(BATCH_ROWS)
-            .map(|at| (NO_ROW, at as u32))
-            .collect();
-        let added = out.push_pairs(
-            (&self.probe.batch, &projection.left),
-            (self.hash_table.rows(), &projection.right),
-            &pairs,
-        );
-        self.rest = match pairs[..added].last() {
-            Some((_, last)) => *last as usize + 1,
-            None => self.matched.len(),
-        };
+        let wanted = self.join.kind == JoinKind::Semi;
+        while out.is_empty() && self.rest < self.matched.len() {
+            let end = self.matched.len().min(self.rest + ROWS_AT_ONCE);
+            let rest = (self.rest..end).filter(|at| self.matched[*at] == wanted);
+            let pairs: Vec<_> = rest
+                .take(BATCH_ROWS)
+                .map(|at| (NO_ROW, at as u32))
+                .collect();
+            let added = out.push_pairs(
+                (&self.probe.batch, &projection.left),
+                (self.hash_table.rows(), &projection.right),
+                &pairs,
+            );
+            self.rest = match pairs[..added].last() {
+                Some((_, last)) => *last as usize + 1,
+                None => end,
+            };
+            context.pause(pairs.len()).await;
+        }
     }
 }
 
@@ -475,7 +507,7 @@ impl Operator for HashJoinOperator<'_> {
     ) -> Step<'f> {
         Box::pin(async {
             self.build(context).await?;
-            if self.put_by.has_rows() || self.join.kind == JoinKind::Full {
+            if self.put_by.has_rows() || self.join.is_marked() {
                 return Ok(false);
             }
             tables.0.push(self.hash_table.clone());
@@ -500,5 +532,12 @@ impl Operator for HashJoinOperator<'_> {
             self.put_by.clear();
             self.forget_build_side();
         }
+    }
+}
+
+/// Leaves candidates out whose row of the build side is marked, where a further match makes no difference to it.
+fn leave_out_marked(join: &HashJoin, matched: &[bool], candidates: &mut Vec<(u32, u32)>) {
+    if join.gives_marked_alone() {
+        candidates.retain(|(_, number)| !matched[*number as usize]);
     }
 }

@@ -60,6 +60,11 @@ impl BuildKeys {
         self.width
     }
 
+    /// Returns the place of a key in the rows.
+    pub(super) fn place(&self, key: usize) -> usize {
+        self.places[key]
+    }
+
     /// Returns the hash of keys.
     pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
         hash_values(&self.types, keys, SEED)

@@ -27,9 +27,14 @@ pub(super) struct Matches {
 
 impl Matches {
     pub(super) fn clear(&mut self) {
+        self.forget();
+        self.has_match = false;
+    }
+
+    /// Forgets the matches that were found; a row that has further candidates keeps what was seen of it.
+    pub(super) fn forget(&mut self) {
         self.found.clear();
         self.next = 0;
-        self.has_match = false;
     }
 
     /// Returns the bytes that the matches take.

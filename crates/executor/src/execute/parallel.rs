@@ -78,6 +78,7 @@ pub(super) use self::memory::{PartCharge, PartsMemory};
 use super::{
     Budget, ExecutionContext, Input, JoinTables,
     aggregate::{AggregateOperator, Portion},
+    join_filters::JoinFilterList,
     open,
 };
 use batch::{OwnedValue, Rows, SpareRows};
@@ -127,6 +128,8 @@ struct Common {
     snapshot: SharedSnapshot,
     /// Tables of the hash joins, from the uppermost on.
     tables: Arc<JoinTables>,
+    /// Filters of joins, also of those above the aggregate.
+    filters: Arc<JoinFilterList>,
 }
 
 #[derive(Default)]
@@ -203,6 +206,7 @@ impl Division {
         let common = Common {
             snapshot,
             tables: Arc::new(tables),
+            filters: Arc::new(context.shared.join_filters.all()),
         };
         Ok(Self::offer(plan, common, chunks, context))
     }
@@ -492,6 +496,7 @@ impl Helper {
         spare: &Rc<SpareRows>,
     ) -> Result<()> {
         let plan = &self.division.plan;
+        context.shared.join_filters.adopt(&self.common.filters);
         let part = Part::of(&self.division);
         let context = &ExecutionContext {
             part: Some(&part),

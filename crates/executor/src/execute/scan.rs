@@ -10,7 +10,7 @@ mod blocks;
 mod columnar;
 mod pieces;
 
-use std::ops::Bound;
+use std::{ops::Bound, sync::Arc};
 
 use engine::ScanPosition;
 use interleave::Interleaved;
@@ -28,7 +28,7 @@ use super::{
     errors::of_engine,
     key::{self, Keys},
 };
-use batch::{Columns, Rows};
+use batch::{Columns, KeyFilter, Rows};
 use catalog::Table;
 use planner::{
     plan::{AccessPath, Scan},
@@ -38,11 +38,19 @@ use planner::{
 /// Number of rows of the first piece: many scans are ended early.
 const FIRST_ROWS: usize = 32;
 
+/// What the integers of a record are compared with before it is decoded.
+#[derive(Clone)]
+pub(super) struct Limits {
+    /// Values of the scan's tests; a comparison with NULL never holds.
+    values: Vec<Option<i64>>,
+    /// Filters of joins, each with its column.
+    filters: Vec<(usize, Arc<KeyFilter>)>,
+}
+
 /// A converter of records to rows, with the scan's conditions.
 pub(super) struct Reader<'p> {
     scan: &'p Scan,
-    /// Values that the tests compare with; a comparison with NULL never holds.
-    limits: Vec<Option<i64>>,
+    limits: Limits,
     /// Memory for one record's values and for registers; empty in between.
     values: Vec<Value<'static>>,
     registers: Vec<Value<'static>>,
@@ -59,13 +67,18 @@ impl<'p> Reader<'p> {
         scratch: &Scratch,
     ) -> Result<Self> {
         let mut evaluator = context.evaluator(scratch);
-        let limits = scan.tests.iter().map(|test| {
+        let values = scan.tests.iter().map(|test| {
             let value = test.value.run(&mut evaluator, &[])?;
             Ok(test.limit(value))
         });
+        let values = values.collect::<Result<_>>()?;
+        let useful = scan.key_filters.iter().filter_map(|(attribute, number)| {
+            Some((*attribute, context.shared.join_filters.useful(*number)?))
+        });
+        let filters = useful.collect();
         Ok(Reader {
             scan,
-            limits: limits.collect::<Result<_>>()?,
+            limits: Limits { values, filters },
             values: Vec::new(),
             registers: Vec::new(),
         })
@@ -125,12 +138,17 @@ impl<'p> Reader<'p> {
     /// Returns whether the conditions hold that are checked before a record is decoded.
     #[inline(always)]
     fn passes_tests(&self, row: &Row<'_, '_>) -> Result<bool> {
-        for (test, limit) in self.scan.tests.iter().zip(&self.limits) {
-            let value = match row.integer(test.attribute) {
-                Some(value) => value,
-                None => integer_of(column(&self.scan.table, row, test.attribute)?),
-            };
-            let holds = match (value, limit) {
+        let integer = |attribute| match row.integer(attribute) {
+            Some(value) => Ok(value),
+            None => Ok(integer_of(column(&self.scan.table, row, attribute)?)),
+        };
+        for (attribute, filter) in &self.limits.filters {
+            if !integer(*attribute)?.is_some_and(|value| filter.may_have(value)) {
+                return Ok(false);
+            }
+        }
+        for (test, limit) in self.scan.tests.iter().zip(&self.limits.values) {
+            let holds = match (integer(test.attribute)?, limit) {
                 (Some(value), Some(limit)) => agrees(test.comparison, value.cmp(limit)),
                 _ => false,
             };

@@ -16,7 +16,7 @@ use types::Result;
 
 use super::{
     Budget, ExecutionContext, Input, Operator, Step, copy_source::CopySource, distinct::Seen,
-    measure::Measurements, node::OperatorNode,
+    join_filters::JoinFilters, measure::Measurements, node::OperatorNode,
 };
 use batch::Rows;
 use planner::program::Lists;
@@ -29,6 +29,8 @@ pub struct SharedRows {
     pub copy_source: CopySource,
     /// Lists that programs search by hash.
     pub(super) lists: Lists,
+    /// Filters of joins, for scans below them.
+    pub(super) join_filters: JoinFilters,
     /// Measurements of operators that are measured.
     pub(super) measurements: Measurements,
 }
@@ -40,6 +42,7 @@ impl SharedRows {
             lists: Lists::new(budget.memory()),
             budget,
             copy_source: CopySource::default(),
+            join_filters: JoinFilters::default(),
             measurements: Measurements::default(),
         }
     }

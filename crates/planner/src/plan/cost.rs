@@ -34,6 +34,9 @@ const KEPT_MIN: f64 = 10_000.0;
 const KEPT: f64 = 1.0;
 /// Cost of a row whose matches are looked up in a hash table.
 pub(super) const PROBED: f64 = 1.5;
+/// Rows of the right side for each of the left from which on the left is put into a hash table where the join keeps its
+/// rows or tests them: with fewer it saves little, and the join is not divided between workers.
+const TURNED_MIN: f64 = 2.0;
 /// Cost of a row that is made of two.
 const PAIRED: f64 = 0.5;
 /// Cost of a pair of rows that is compared.
@@ -83,6 +86,8 @@ pub(super) enum Method {
     Lookup,
     /// The rows of the right are put into a hash table.
     Hash,
+    /// The rows of the left are put into a hash table, and marked when they match.
+    HashLeft,
     /// All pairs of rows are compared.
     Loop,
 }
@@ -230,6 +235,14 @@ impl Estimator {
         let hash = left_cost + right_cost + right.rows * BUILT + left.rows * PROBED + rows * PAIRED;
         // A hash table is never much worse than comparing all pairs, which may be far worse.
         best = path(Method::Hash, hash);
+        let can_be_turned = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
+        if can_be_turned && left.rows * TURNED_MIN < right.rows {
+            let built = left.rows * BUILT + right.rows * PROBED;
+            best = path(
+                Method::HashLeft,
+                left_cost + right_cost + built + rows * PAIRED,
+            );
+        }
         if let Some(lookup) = self.lookup(kind, left, right, on) {
             let cost = left_cost + left.rows * lookup + rows * PAIRED;
             if cost < best.cost {

@@ -76,29 +76,49 @@ impl Lowering {
             .flat_map(|key| [&key.left, &key.right])
             .chain(&residual);
         let wanted = with(needed, conditions);
-        let left = self.lower(*join.left, &wanted)?;
-        let own: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
-        let has_fixed_key = |key: &JoinKey| {
-            key.right.is_stable() && key.right.columns().iter().all(|id| own.contains(id))
+        let is_turned = path.method == Method::HashLeft;
+        let (probe, build) = match is_turned {
+            true => (join.right, join.left),
+            false => (join.left, join.right),
         };
-        let is_fixed = self.is_fixed(&join.right) && keys.iter().all(has_fixed_key);
-        let right = self.lower(*join.right, &wanted)?;
-        let probe_keys = self.programs(keys.iter().map(|key| &key.left), &left.layout)?;
-        let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;
-        let both = left.layout.followed_by(&right.layout);
+        let (probe_keys, build_keys): (Vec<_>, Vec<_>) = { keys.iter() }
+            .map(|key| match is_turned {
+                true => (&key.right, &key.left),
+                false => (&key.left, &key.right),
+            })
+            .unzip();
+        let key_types = probe_keys.iter().map(|key| key.ty).collect();
+        let probe = self.lower(*probe, &wanted)?;
+        let own: BTreeSet<ColumnId> = build.columns().into_iter().collect();
+        let has_fixed_key =
+            |key: &&Expression| key.is_stable() && key.columns().iter().all(|id| own.contains(id));
+        let is_fixed = self.is_fixed(&build) && build_keys.iter().all(has_fixed_key);
+        let build = self.lower(*build, &wanted)?;
+        let probe_keys = self.programs(probe_keys, &probe.layout)?;
+        let build_keys = self.programs(build_keys, &build.layout)?;
+        let both = probe.layout.followed_by(&build.layout);
         let residual = self.conjunction(residual, &both)?;
-        let (projection, layout) = join_projection(join.kind, &left.layout, &right.layout, needed);
+        let (projection, layout) = match is_turned && is_filter(join.kind) {
+            true => {
+                let (right, layout) = build.layout.picked(needed);
+                let left = Vec::new();
+                (JoinProjection { left, right }, layout)
+            }
+            false => join_projection(join.kind, &probe.layout, &build.layout, needed),
+        };
         let plan = Plan::HashJoin(HashJoin {
             kind: join.kind,
+            is_turned,
             projection,
-            build_width: right.layout.width(),
-            probe: Box::new(left.plan),
-            build: Box::new(right.plan),
+            build_width: build.layout.width(),
+            probe: Box::new(probe.plan),
+            build: Box::new(build.plan),
             probe_keys,
             build_keys,
-            key_types: keys.iter().map(|key| key.left.ty).collect(),
+            key_types,
             residual,
             is_fixed,
+            filters: Vec::new(),
         });
         Ok(Node { plan, layout })
     }
@@ -249,6 +269,7 @@ impl Lowering {
             columns: columns.iter().map(|(_, attribute)| *attribute).collect(),
             with_key,
             tests,
+            key_filters: Vec::new(),
             filter,
         };
         Ok(((scan, both), layout))

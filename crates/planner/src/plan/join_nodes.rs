@@ -9,12 +9,14 @@ use crate::program::Program;
 /// A join over a table of hashes of the build side's keys.
 #[derive(Debug)]
 pub struct HashJoin {
-    /// Kind of the join, in which the probe side is the left one: a left join keeps its rows
-    /// without matches.
+    /// Kind of the join: inner, left, full, semi or anti.
     pub kind: JoinKind,
-    /// Left side, each of whose rows is looked up in the hash table.
+    /// Whether the build side is the left one, as may be in left joins, semijoins and antijoins: its rows are marked
+    /// when they match, and those that are left over, or that match, are given at the end.
+    pub is_turned: bool,
+    /// Side each of whose rows is looked up in the hash table: the left one, unless the join is turned.
     pub probe: Box<Plan>,
-    /// Right side, read to its end into the hash table first.
+    /// Side that is read to its end into the hash table first.
     pub build: Box<Plan>,
     /// Programs over a row of the probe side, one for each part of the key.
     pub probe_keys: Vec<Program>,
@@ -30,15 +32,40 @@ pub struct HashJoin {
     pub projection: JoinProjection,
     /// Whether the build side's rows, and their keys, are the same whenever it is read.
     pub is_fixed: bool,
+    /// Filters of keys that are made for scans of the probe side: number of the key, and of the filter among the
+    /// execution's.
+    pub filters: Vec<(usize, usize)>,
 }
 
-/// The columns that a join hands on: positions in rows of the left side (the probe, the outer),
-/// then in those of the right.
+impl HashJoin {
+    /// Returns whether rows of the build side are marked when they match.
+    pub fn is_marked(&self) -> bool {
+        self.is_turned || self.kind == JoinKind::Full
+    }
+
+    /// Returns whether the join gives nothing but marked rows of the build side, or those without a mark.
+    pub fn gives_marked_alone(&self) -> bool {
+        self.is_turned && matches!(self.kind, JoinKind::Semi | JoinKind::Anti)
+    }
+
+    /// Returns whether a row of the probe side makes no difference if it has no match.
+    pub fn needs_match(&self) -> bool {
+        self.is_turned || matches!(self.kind, JoinKind::Inner | JoinKind::Semi)
+    }
+
+    /// Returns whether a row of the build side is given, too, if it has no match.
+    pub fn keeps_without_match(&self) -> bool {
+        self.is_marked() && self.kind != JoinKind::Semi
+    }
+}
+
+/// The columns that a join hands on: positions in rows of the first side (the probe, the outer),
+/// then in those of the second.
 #[derive(Debug)]
 pub struct JoinProjection {
-    /// Positions in rows of the left side: the probe side or the outer side.
+    /// Positions in rows of the probe side or the outer side. Empty for semijoins and antijoins that are turned.
     pub left: Vec<usize>,
-    /// Positions in rows of the right side. Empty for semijoins and antijoins.
+    /// Positions in rows of the other side. Empty for other semijoins and antijoins.
     pub right: Vec<usize>,
 }
 

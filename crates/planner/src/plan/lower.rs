@@ -97,6 +97,7 @@ fn planned_statement(
     let is_command = is_command(&relation);
     let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     let mut node = lowering.lower(relation, &needed)?;
+    node.plan.filter_by_joins(&mut 0);
     if to_explain {
         node.plan.explain(&mut 1);
     }

@@ -246,7 +246,7 @@ fn a_statement_may_have_many_aggregates_for_each_row() {
             format!("select {} from o where b < 1", vec![one; count].join(", "))
         };
         let lines = plan(&mut bed, &text(2));
-        let joins = lines.iter().filter(|line| line.contains("Hash Left Join"));
+        let joins = lines.iter().filter(|line| line.contains("Hash Right Join"));
         assert_eq!(joins.count(), 2, "{lines:#?}");
         let answer = bed.run(&text(340)).unwrap();
         assert_eq!((answer.rows.len(), answer.rows[0].len()), (20, 340));
@@ -317,7 +317,7 @@ fn outer_joins_become_simpler_ones() {
         ("o left join i on i.k = o.k where i.b > 3", "Hash Join"),
         (
             "o left join i on i.k = o.k where i.k is null",
-            "Hash Anti Join",
+            "Hash Right Anti Join",
         ),
         (
             "o left join i on i.k = o.k where i.b is null",

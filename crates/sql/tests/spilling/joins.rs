@@ -24,7 +24,14 @@ const JOINS: &[&str] = &[
     "select a.id, a.name from one a where exists (select from two b where b.n = a.n and b.id <> a.id)",
     "select a.id, a.name from one a where not exists (select from two b where b.k = a.k and b.name > a.name)",
     "select a.id, b.id, a.name from one a join two b on upper(a.name) = upper(b.name) || ''",
+    "select a.id, b.id, a.name, b.n from one a left join two b on a.k = b.k and a.id < b.id where a.id <= 24000",
+    "select a.id, a.name from one a where a.id <= 24000 and exists (select from two b where b.n = a.n and b.id <> a.id)",
+    "select a.id, a.name from one a where a.id <= 24000
+        and not exists (select from two b where b.k = a.k and b.name > a.name)",
 ];
+
+/// Number of the last of these whose build side is the left one.
+const TURNED: usize = 3;
 
 #[test]
 fn joins_on_the_device_are_those_in_memory() {
@@ -53,6 +60,12 @@ fn joins_on_the_device_are_those_in_memory() {
             let lines = device.measured(query);
             let batches = number(&lines, "Batches: ");
             assert!((3..50_000).contains(&batches), "{query}: {lines:#?}");
+            let is_turned = lines.iter().any(|line| line.contains("Hash Right"));
+            assert_eq!(
+                is_turned,
+                JOINS[JOINS.len() - TURNED..].contains(query),
+                "{lines:#?}"
+            );
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
         ExecutionContext,
         join_hash_table::{JoinHashTable, integer_key},
     },
-    CANDIDATES_MAX, HashJoinOperator, matches,
+    CANDIDATES_MAX, HashJoinOperator, leave_out_marked, matches,
 };
 
 /// Rows that are looked up by columns, for each that counts as work, as a power of two.
@@ -183,6 +183,7 @@ impl HashJoinOperator<'_> {
             positions.truncate(positions.len().div_ceil(8));
         }
         let (looked_up, found) = (positions.len(), self.candidates.len());
+        leave_out_marked(self.join, &self.matched, &mut self.candidates);
         if let Some(residual) = &self.join.residual {
             let holding = self.joined.holding(
                 residual,
@@ -262,7 +263,7 @@ impl HashJoinOperator<'_> {
         let Some(keys) = computed(programs, view, &mut evaluator).await else {
             return false;
         };
-        let keeps_nulls = self.join.kind == logical::relation::JoinKind::Full;
+        let keeps_nulls = self.join.keeps_without_match();
         let apart = match rows.width() == self.join.build_width {
             true => &[],
             false => &keys[..],

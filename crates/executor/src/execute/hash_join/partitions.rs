@@ -180,7 +180,7 @@ impl HashJoinOperator<'_> {
         let builds = partitions.finish().await?;
         self.put_by.build = None;
         let mut probes = self.put_by.begin(context)?;
-        let needs_match = matches!(self.join.kind, JoinKind::Inner | JoinKind::Semi);
+        let needs_match = self.join.needs_match();
         while self.more(context).await? {
             self.probe.batch.columns_to_rows();
             self.probe.batch.settle(context.memory())?;
@@ -207,8 +207,9 @@ impl HashJoinOperator<'_> {
         self.put_by.probe = None;
         let level = self.put_by.level + 1;
         for (build, probe) in builds.into_iter().zip(probes) {
-            let gives_rows = match self.join.kind {
-                JoinKind::Full => build.rows() + probe.rows() > 0,
+            let gives_rows = match (self.join.kind, self.join.is_turned) {
+                (JoinKind::Full, _) => build.rows() + probe.rows() > 0,
+                (JoinKind::Left | JoinKind::Anti, true) => build.rows() > 0,
                 _ => probe.rows() > 0,
             };
             if gives_rows {

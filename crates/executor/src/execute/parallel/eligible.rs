@@ -10,7 +10,8 @@
 //! | by lookup | the records of a table |
 //! | by nesting, of an inner side that refers to no outer row | read and kept by each part: a small table by itself |
 //!
-//! A full join gives rows of its right side that no row of the left matches, which no part knows by itself.
+//! A full join gives rows of its right side that no row of the left matches, and a join by hash that is turned gives all
+//! by its marks: no part knows these by itself.
 
 use functions::Body;
 
@@ -43,7 +44,7 @@ fn next(plan: &Plan) -> Option<&Plan> {
     match plan {
         Plan::Explained(explained) => Some(&explained.input),
         Plan::Filter { input, .. } | Plan::Project { input, .. } => Some(input),
-        Plan::HashJoin(join) if is_by_row(join.kind) => Some(&join.probe),
+        Plan::HashJoin(join) if is_by_row(join.kind) && !join.is_turned => Some(&join.probe),
         Plan::IndexJoin(join) if is_by_row(join.kind) => Some(&join.outer),
         Plan::NestedLoopJoin(join) if is_by_row(join.kind) && join.correlated.is_empty() => {
             Some(&join.outer)

@@ -11,6 +11,7 @@
 
 use std::{ops::Range, sync::Arc};
 
+use super::Limits;
 use batch::{COLUMN_VALUES, Columns, IntegerKind, Vector};
 use engine::{BlockColumns, RecordFields, Unsplit};
 use planner::{plan::Scan, program::agrees};
@@ -77,20 +78,24 @@ impl RecordFields for StoredRows<'_> {
 
 /// Returns whether a block may have rows for which a scan's tests hold, with these limits, by the bounds of its
 /// columns.
-pub(super) fn may_have(directory: &Directory, scan: &Scan, limits: &[Option<i64>]) -> bool {
-    scan.tests.iter().zip(limits).all(|(test, limit)| {
-        let Some(limit) = *limit else { return false };
-        if test.attribute >= directory.columns() {
-            return true;
-        }
-        let passes = |value: i64| agrees(test.comparison, value.cmp(&limit));
-        directory
-            .integer_bounds(test.attribute)
-            .is_none_or(|[least, greatest]| {
+pub(super) fn may_have(directory: &Directory, scan: &Scan, limits: &Limits) -> bool {
+    let bounds = |attribute| match attribute < directory.columns() {
+        true => directory.integer_bounds(attribute),
+        false => None,
+    };
+    let mut filters = limits.filters.iter();
+    let may_pass = filters.all(|(attribute, filter)| {
+        bounds(*attribute).is_none_or(|[least, greatest]| filter.may_have_between(least, greatest))
+    });
+    may_pass
+        && scan.tests.iter().zip(&limits.values).all(|(test, limit)| {
+            let Some(limit) = *limit else { return false };
+            let passes = |value: i64| agrees(test.comparison, value.cmp(&limit));
+            bounds(test.attribute).is_none_or(|[least, greatest]| {
                 let has_limit = (least..=greatest).contains(&limit);
                 passes(least) || passes(greatest) || has_limit && passes(limit)
             })
-    })
+        })
 }
 
 /// Rows of a block that pass a scan's tests, to be taken out in batches.
@@ -112,33 +117,27 @@ impl BlockRows {
         block: Arc<BlockColumns>,
         marks: &[u64],
         scan: &Scan,
-        limits: &[Option<i64>],
+        limits: &Limits,
     ) -> Result<Option<Self>> {
         let mut left: Box<[u64]> = marks.iter().map(|marks| !marks).collect();
-        for (test, limit) in scan.tests.iter().zip(limits) {
+        for (test, limit) in scan.tests.iter().zip(&limits.values) {
             let Some(limit) = *limit else {
                 return Ok(None);
             };
             let passes = |value: i64| agrees(test.comparison, value.cmp(&limit));
-            if test.attribute >= block.columns() {
-                let missing = scan.table.columns[test.attribute].missing_value()?;
-                match integer_of(missing) {
-                    Some(value) if passes(value) => continue,
-                    _ => return Ok(None),
-                }
+            if !narrow_by(&mut left, &block, scan, test.attribute, passes)? {
+                return Ok(None);
             }
-            let column = block.column(test.attribute).ok_or_else(damaged)?;
-            let integers = match column.values() {
-                Values::Integers(integers) => integers,
-                Values::Absent => return Ok(None),
-                _ => return Err(damaged()),
-            };
-            if let Some(absent) = column.absent() {
-                left.iter_mut()
-                    .zip(absent)
-                    .for_each(|(left, absent)| *left &= !absent);
+        }
+        for (attribute, filter) in &limits.filters {
+            let tested = count(&left);
+            let passes = |value| filter.may_have(value);
+            let may_pass = narrow_by(&mut left, &block, scan, *attribute, passes)?;
+            let passed = if may_pass { count(&left) } else { 0 };
+            filter.note(tested, passed);
+            if !may_pass {
+                return Ok(None);
             }
-            narrow(&mut left, integers, passes);
         }
         let word = left.iter().position(|word| *word != 0);
         Ok(word.map(|word| Self { block, left, word }))
@@ -194,6 +193,41 @@ impl BlockRows {
             .unwrap_or(rest.len());
         Ok(self.word < self.left.len())
     }
+}
+
+/// Takes the bits of those rows away whose integer in a column does not pass, or is NULL. Returns false if none passes.
+///
+/// # Errors
+/// XX001 for a block that is damaged.
+fn narrow_by(
+    left: &mut [u64],
+    block: &BlockColumns,
+    scan: &Scan,
+    attribute: usize,
+    passes: impl Fn(i64) -> bool,
+) -> Result<bool> {
+    if attribute >= block.columns() {
+        let missing = scan.table.columns[attribute].missing_value()?;
+        return Ok(integer_of(missing).is_some_and(passes));
+    }
+    let column = block.column(attribute).ok_or_else(damaged)?;
+    let integers = match column.values() {
+        Values::Integers(integers) => integers,
+        Values::Absent => return Ok(false),
+        _ => return Err(damaged()),
+    };
+    if let Some(absent) = column.absent() {
+        left.iter_mut()
+            .zip(absent)
+            .for_each(|(left, absent)| *left &= !absent);
+    }
+    narrow(left, integers, passes);
+    Ok(true)
+}
+
+/// Returns the number of rows that have a bit.
+fn count(left: &[u64]) -> usize {
+    left.iter().map(|word| word.count_ones() as usize).sum()
 }
 
 /// Takes the bits of those integers away that do not pass. The least and the greatest decide first.

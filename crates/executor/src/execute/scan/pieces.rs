@@ -255,6 +255,8 @@ pub(super) async fn piece_by_blocks(
     let mut looking = Looking::new(scan, context, wanted, out)?;
     if blocks.wanted.is_empty() {
         let tested = scan.tests.iter().map(|test| test.attribute);
+        let filtered = scan.key_filters.iter().map(|(attribute, _)| *attribute);
+        let tested = tested.chain(filtered);
         blocks.wanted = scan.columns.iter().copied().chain(tested).collect();
         blocks.wanted.sort_unstable();
         blocks.wanted.dedup();
