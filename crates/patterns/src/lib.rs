@@ -13,6 +13,7 @@ mod automaton;
 mod compiled;
 mod dissect;
 mod like;
+mod literal;
 mod options;
 mod parse;
 mod scan;
@@ -26,6 +27,7 @@ pub use self::{
     compiled::{Matcher, Pattern, Patterns},
     dissect::Piece,
     like::{like, like_bytes, with_escape},
+    literal::LiteralPattern,
     options::Options,
     similar::{escape_of, to_regular_expression},
     walk::{Captures, captures_from, matches_from, pieces},

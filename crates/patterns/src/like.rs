@@ -70,8 +70,14 @@ fn matches(text: &[u8], pattern: &[u8], width: impl Fn(&[u8]) -> usize) -> Resul
         }
         match &mut resume {
             Some((from, after)) if *from < text.len() => {
-                *from += width(&text[*from..]);
-                at = (*from).min(text.len());
+                *from = (*from + width(&text[*from..])).min(text.len());
+                if let Some(plain) = pattern.get(*after).filter(|byte| !b"%_\\".contains(byte)) {
+                    match memchr::memchr(*plain, &text[*from..]) {
+                        Some(skipped) => *from += skipped,
+                        None => return Ok(false),
+                    }
+                }
+                at = *from;
                 of_pattern = *after;
             }
             _ => return Ok(false),

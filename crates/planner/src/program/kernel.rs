@@ -10,6 +10,7 @@ use std::{cell::Cell, cmp::Ordering};
 
 use batch::{Data, IntegerKind, Vector};
 use functions::Comparison;
+use patterns::LiteralPattern;
 use types::{Scalar, Type, Value};
 
 use super::{
@@ -24,6 +25,10 @@ pub(crate) enum Kernel {
     Subtract(IntegerKind),
     Multiply(IntegerKind),
     Compare(Comparison),
+    /// `LIKE`, or `NOT LIKE`, for one pattern of plain text and `%`.
+    Like {
+        is_not: bool,
+    },
 }
 
 /// Types between which a kernel computes; the values of each have one form.
@@ -59,6 +64,10 @@ impl Kernel {
         let class = class_of(left).filter(|class| class_of(right) == Some(*class))?;
         if let Some(comparison) = function.comparison {
             return Some(Kernel::Compare(comparison));
+        }
+        if let ("~~" | "!~~", Class::Text) = (function.name, class) {
+            let is_not = function.name == "!~~";
+            return Some(Kernel::Like { is_not });
         }
         let computes = matches!(class, Class::Integer | Class::Numeric | Class::Float);
         let result = function.result.fixed().and_then(class_of);
@@ -96,6 +105,12 @@ impl Kernel {
                 let order = |at| left.at(at).as_bytes().cmp(right.at(at).as_bytes());
                 Vector::of(Data::Bools(filled(active, len, |at| {
                     agrees(comparison, order(at))
+                })))
+            }
+            (Operands::Texts(left, Side::One(pattern)), Self::Like { is_not }) => {
+                let pattern = LiteralPattern::of(pattern)?;
+                Vector::of(Data::Bools(filled(active, len, |at| {
+                    pattern.matches(left.at(at)) != is_not
                 })))
             }
             (Operands::Floats(left, right), Self::Compare(comparison)) => {
@@ -146,7 +161,7 @@ impl Kernel {
                 kind,
                 checked(active, len, left, right, i64::overflowing_mul)?,
             ),
-            Self::Compare(_) => return None,
+            Self::Compare(_) | Self::Like { .. } => return None,
         };
         let (least, greatest) = kind.range();
         let mut is_within = true;
@@ -177,7 +192,7 @@ impl Kernel {
         let values = match self {
             Self::Add(_) => checked(active, len, left, right, i64::overflowing_add)?,
             Self::Subtract(_) => checked(active, len, left, right, i64::overflowing_sub)?,
-            Self::Multiply(_) | Self::Compare(_) => return None,
+            Self::Multiply(_) | Self::Compare(_) | Self::Like { .. } => return None,
         };
         Some((scale, values))
     }
@@ -194,7 +209,7 @@ impl Kernel {
             Self::Add(_) => filled(active, len, |at| left.at(at) + right.at(at)),
             Self::Subtract(_) => filled(active, len, |at| left.at(at) - right.at(at)),
             Self::Multiply(_) => filled(active, len, |at| left.at(at) * right.at(at)),
-            Self::Compare(_) => return None,
+            Self::Compare(_) | Self::Like { .. } => return None,
         };
         let mut is_plain = true;
         let may_vanish = matches!(self, Self::Multiply(_));

@@ -25,8 +25,8 @@ use crate::plan::is_hashable;
 use batch::{BATCH_ROWS, Rows};
 use logical::expression::{Expression, Function, Kind};
 
-/// Least elements of an array that are put into a hash table: PostgreSQL's number.
-const HASHED_MIN: usize = 9;
+/// Least elements of an array that are put into a hash table: with fewer, comparing them takes less time.
+const HASHED_MIN: usize = 5;
 
 const SEED: u64 = 0;
 
