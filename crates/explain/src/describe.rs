@@ -366,7 +366,7 @@ impl Describing<'_> {
         if !scan.key_filters.is_empty() {
             let columns = scan.key_filters.iter();
             let columns = columns.map(|(attribute, _)| &table.columns[*attribute].name[..]);
-            properties.push(("Filtered by Joins", columns.collect::<Vec<_>>().join(", ")));
+            properties.push(("Runtime Filter", columns.collect::<Vec<_>>().join(", ")));
         }
         (title, properties)
     }

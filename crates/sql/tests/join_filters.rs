@@ -88,7 +88,7 @@ fn filters(bed: &mut Bed, text: &str) -> usize {
     let plan = sorted(bed, &format!("explain (costs off) {text}"));
     let lines = plan
         .iter()
-        .filter(|line| line[0].contains("Filtered by Joins: "));
+        .filter(|line| line[0].contains("Runtime Filter: "));
     lines.map(|line| line[0].matches(", ").count() + 1).sum()
 }
 

@@ -11,7 +11,7 @@ use types::{
 
 use super::{
     AccessPath, KeyBound, KeyRange,
-    cost::{FETCHED, POINT, SCANNED, SEEK},
+    cost::{FETCHED, POINT, SCANNED, SEEK, scanned},
     estimate::Estimator,
     implied::{is_all_implied, is_same},
     lower::Lowering,
@@ -249,7 +249,7 @@ impl Estimator {
         let rows = self.rows_of_choices(scan);
         Choice {
             rows,
-            cost: rows * SCANNED,
+            cost: scanned(rows),
             ..Choice::whole(By::Nothing, Vec::new())
         }
     }

@@ -19,6 +19,10 @@ use logical::{
 
 /// Cost of a record of a scan.
 pub(super) const SCANNED: f64 = 1.0;
+/// Records of a table up to which a scan of all takes [`SCANNED`] for each.
+const SCANNED_SINGLY: f64 = 4096.0;
+/// Cost of each further record: large tables are read by blocks of columns.
+const SCANNED_BY_BLOCKS: f64 = 0.4;
 /// Cost of a record that an entry of an index leads to; entries are gathered, and fetched together.
 pub(super) const FETCHED: f64 = 6.0;
 /// Cost of a record that is looked up by its key together with others, so that their cache misses
@@ -37,6 +41,8 @@ pub(super) const PROBED: f64 = 1.5;
 /// Rows of the right side for each of the left from which on the left is put into a hash table where the join keeps its
 /// rows or tests them: with fewer it saves little, and the join is not divided between workers.
 const TURNED_MIN: f64 = 2.0;
+/// Cost of a row that finds no match in a hash table: most are left out by a scan.
+const MISSED: f64 = 0.4;
 /// Cost of a row that is made of two.
 const PAIRED: f64 = 0.5;
 /// Cost of a pair of rows that is compared.
@@ -53,6 +59,12 @@ pub(super) const ASKED: f64 = 5.0;
 /// Cost, some milliseconds, from which on a statement is worth a plan for its literals, which knows what they leave and
 /// which of them are equal: finding that plan takes a small part of its time.
 pub(super) const WORTH_LITERALS: f64 = 500_000.0;
+
+/// Returns the cost of a scan of a whole table of so many records.
+pub(super) fn scanned(records: f64) -> f64 {
+    let singly = records.min(SCANNED_SINGLY);
+    singly * SCANNED + (records - singly) * SCANNED_BY_BLOCKS
+}
 
 /// Returns the cost of a condition for a row, in halves of a comparison or call; each element of a list is a half.
 fn tested(condition: &Expression) -> usize {
@@ -232,7 +244,15 @@ impl Estimator {
         {
             return best;
         }
-        let hash = left_cost + right_cost + right.rows * BUILT + left.rows * PROBED + rows * PAIRED;
+        // A row without a match makes no other row in these joins.
+        let probed = |probe: f64| match kind {
+            JoinKind::Inner | JoinKind::Semi => {
+                let found = rows.min(probe);
+                found * PROBED + (probe - found) * MISSED
+            }
+            _ => probe * PROBED,
+        };
+        let hash = left_cost + right_cost + right.rows * BUILT + probed(left.rows) + rows * PAIRED;
         // A hash table is never much worse than comparing all pairs, which may be far worse.
         best = path(Method::Hash, hash);
         let can_be_turned = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);

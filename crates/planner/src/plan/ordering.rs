@@ -7,7 +7,7 @@ use types::Result;
 use super::{
     AccessPath, Plan, Scan,
     access::{By, Choice, fixing, index_columns, row_key, row_key_columns},
-    cost::{FETCHED, SCANNED, SEEK},
+    cost::{FETCHED, SEEK, scanned},
     estimate::Estimator,
     implied::{is_all_implied, is_same},
     lower::{Lowering, Node},
@@ -197,7 +197,7 @@ impl Ordering {
         let found = rows * estimator.selectivity(&self.conditions, &own);
         // The group of the last one is read whole, and one row more that shows its end.
         let looked_at = rows / given.groups + (wanted_rows + 1.0) * rows / found.max(1.0);
-        SEEK + looked_at * FETCHED < rows * SCANNED
+        SEEK + looked_at * FETCHED < scanned(rows)
     }
 
     /// Returns the positions of the conditions that give the parts of a key before `value` one value each, where an

@@ -47,6 +47,7 @@ fn common_conditions_of_alternatives_join() {
             "  Hash Cond: (i.k = o.k)",
             "  Join Filter: ((o.n = (1)::numeric) OR (i.n = (2)::numeric))",
             "  ->  Scan on i",
+            "        Runtime Filter: k",
             "  Hashed:",
             "  ->  Scan on o",
         ]
@@ -294,6 +295,7 @@ fn with_queries_take_the_place_of_their_only_use() {
             "        Group Key: i.k",
             "        ->  Scan on i",
             "              Filter: (k = 7)",
+            "              Runtime Filter: k",
             "  Hashed:",
             "  ->  Lookup on o",
             "        Key Cond: (id = 7)",
