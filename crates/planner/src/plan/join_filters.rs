@@ -7,8 +7,8 @@
 //!
 //! Between the join and the scan are operators that treat rows with different keys apart: a row that is left out below
 //! them would have made rows with its key alone, which the join drops. That holds for filters, projections, joins
-//! through the side whose rows they test or keep, and groups by the key. A join by hash whose key it is passes the filter
-//! to its other side, too: rows with other keys match none that are left.
+//! through the side whose rows they test or keep, and groups by the key. A join by hash whose key it is passes the
+//! filter to its other side, too: rows with other keys match none that are left.
 //!
 //! # Rows that are kept
 //! A side that an operator keeps when it is begun again has been read under the filter of its first time. The keys of
