@@ -250,19 +250,19 @@ impl<'a> Run<'_, 'a> {
     async fn carry_out(&mut self, instruction: Instruction) -> Option<()> {
         match instruction {
             Instruction::Jump(target) => {
-                let leaving = self.active_where(|_| true);
-                self.set_aside(target, leaving);
+                let parted = self.parted(|_| true);
+                self.set_aside(target, parted);
             }
             Instruction::JumpUnlessTrue { condition, target } => {
                 let condition = self.read(condition);
                 let is_true = |at| matches!(condition.at(at), Value::Bool(true));
-                let leaving = self.active_where(|at| !is_true(at));
-                self.set_aside(target, leaving);
+                let parted = self.parted(|at| !is_true(at));
+                self.set_aside(target, parted);
             }
             Instruction::JumpUnlessNull { operand, target } => {
                 let operand = self.read(operand);
-                let leaving = self.active_where(|at| !operand.at(at).is_null());
-                self.set_aside(target, leaving);
+                let parted = self.parted(|at| !operand.at(at).is_null());
+                self.set_aside(target, parted);
             }
             Instruction::AndThen { part, to, target } => self.connect(part, to, target, false),
             Instruction::OrElse { part, to, target } => self.connect(part, to, target, true),
@@ -315,14 +315,34 @@ impl<'a> Run<'_, 'a> {
         found
     }
 
-    /// Lets some of the active rows wait at `target`.
-    fn set_aside(&mut self, target: Label, leaving: Vec<u32>) {
+    /// Returns the active rows for which `is` holds, and the others, both in order. The loop has no branches, which
+    /// processors could not foresee.
+    #[inline(always)]
+    fn parted(&self, is: impl Fn(usize) -> bool) -> (Vec<u32>, Vec<u32>) {
+        let most = match &self.active {
+            Active::All => self.columns.len(),
+            Active::These(positions) => positions.len(),
+        };
+        let (mut with, mut without) = (vec![0; most], vec![0; most]);
+        let (mut found, mut others) = (0, 0);
+        self.active.each_of(self.columns.len(), |at| {
+            let is = is(at);
+            with[found] = at as u32;
+            without[others] = at as u32;
+            found += usize::from(is);
+            others += usize::from(!is);
+        });
+        with.truncate(found);
+        without.truncate(others);
+        (with, without)
+    }
+
+    /// Lets some of the active rows wait at `target`, and the others be active.
+    fn set_aside(&mut self, target: Label, (leaving, staying): (Vec<u32>, Vec<u32>)) {
         if leaving.is_empty() {
             return;
         }
-        let mut next = leaving.iter().peekable();
-        let stay = self.active_where(|at| next.next_if(|left| **left == at as u32).is_none());
-        self.active = Active::These(stay);
+        self.active = Active::These(staying);
         match self.waiting.iter_mut().find(|(label, _)| *label == target) {
             Some((_, waiting)) => waiting.extend(leaving),
             None => self.waiting.push((target, leaving)),
@@ -340,17 +360,17 @@ impl<'a> Run<'_, 'a> {
             },
             _ => None,
         };
-        let (leaving, unknown) = match bools {
-            Some(bools) => (self.active_where(|at| bools[at] == decided), Vec::new()),
+        let (parted, unknown) = match bools {
+            Some(bools) => (self.parted(|at| bools[at] == decided), Vec::new()),
             None => {
                 let is_decided = |at| matches!(part.at(at), Value::Bool(is) if is == decided);
                 let unknown = self.active_where(|at| part.at(at).is_null());
-                (self.active_where(is_decided), unknown)
+                (self.parted(is_decided), unknown)
             }
         };
         self.write_at(to, &unknown, Values::Constant(Value::Null));
-        self.write_at(to, &leaving, Values::Constant(Value::Bool(decided)));
-        self.set_aside(target, leaving);
+        self.write_at(to, &parted.0, Values::Constant(Value::Bool(decided)));
+        self.set_aside(target, parted);
     }
 
     /// Puts values into a register for the active rows.
