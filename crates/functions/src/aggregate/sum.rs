@@ -70,6 +70,17 @@ impl NumericSum {
         self.add(Numeric::small(mantissa, scale), &Scratch::new())
     }
 
+    /// Makes the sum of `count` numbers of one scale, whose mantissas have the sum `mantissas`.
+    pub(super) fn of(mantissas: i128, scale: u16, count: i64) -> Self {
+        Self {
+            recent: mantissas,
+            scale,
+            count,
+            of_scale: count,
+            rare: None,
+        }
+    }
+
     /// Adds all numbers that were added to `other`.
     ///
     /// # Errors
