@@ -48,7 +48,6 @@ mod node;
 mod open;
 mod opened;
 mod parallel;
-mod row_numbers;
 mod scan;
 mod sequences;
 mod set_operation;
@@ -70,7 +69,7 @@ use types::{Memory, Result, Scratch, Settings, Value};
 
 use advisory::SessionLocks;
 use batch::{Rows, SpareRows};
-use catalog::Catalog;
+use catalog::{Catalog, RowNumbers};
 use planner::program::Evaluator;
 use spill::PutBy;
 
@@ -83,7 +82,6 @@ pub use self::{
     measure::{Measurement, Measurements, Spent, Spilled},
     opened::Opened,
     parallel::{Division, Helper, Helpers, Part},
-    row_numbers::RowNumbers,
     scan::column,
     sequences::Counters,
     shared::SharedRows,
