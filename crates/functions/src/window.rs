@@ -42,6 +42,13 @@ pub trait Partition<'a> {
 /// The value of a window function at the partition's current row.
 pub type WindowFunction = for<'a> fn(&dyn Partition<'a>) -> Result<Value<'a>>;
 
+/// Returns whether a function is one of those over windows that need to know a row's place in its partition alone: the
+/// rows, peers and groups before it.
+pub fn looks_at_place_alone(function: &Function) -> bool {
+    let is_window = matches!(function.body, Body::Window(_));
+    is_window && matches!(function.name, "row_number" | "rank" | "dense_rank")
+}
+
 fn number(count: usize) -> Value<'static> {
     Value::Int8(count as i64)
 }

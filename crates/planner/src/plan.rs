@@ -155,6 +155,8 @@ pub enum Plan {
     Window {
         /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Orders of rows that the calls need, without repetitions.
+        orders: Vec<WindowOrder>,
         /// Calls of window functions; each adds one column to those of the input, in this order.
         windows: Vec<Window>,
     },
@@ -166,6 +168,8 @@ pub enum Plan {
         on: Vec<Program>,
         /// Types of the values of `on`, one for each.
         types: Vec<Type>,
+        /// Whether equal rows come one after the other, in an order that stays.
+        is_grouped: bool,
     },
     /// `ORDER BY`: the input's rows, sorted in memory.
     Sort {
@@ -394,16 +398,23 @@ pub struct Window {
     pub argument_types: Vec<Type>,
     /// `FILTER (WHERE ..)`: condition on the input's rows; `None` aggregates all rows.
     pub filter: Option<Program>,
-    /// `PARTITION BY`: programs over a row of the input; empty is one partition for all rows.
-    pub partition: Vec<Program>,
-    /// `ORDER BY`: order of the rows within a partition; empty makes all rows peers.
-    pub order: Vec<SortKey>,
+    /// Number of the order that the call needs.
+    pub order: usize,
     /// `ROWS`, `RANGE` or `GROUPS`: unit in which the frame's bounds are counted.
     pub units: FrameUnits,
     /// First row of the frame.
     pub start: Bound,
     /// Last row of the frame.
     pub end: Bound,
+}
+
+/// An order in which calls of window functions find their rows.
+#[derive(Debug)]
+pub struct WindowOrder {
+    /// `PARTITION BY`, in any order, and then `ORDER BY`: values of a row of the input.
+    pub keys: Vec<SortKey>,
+    /// Number of keys that belong to `PARTITION BY`: rows that are equal in them are a partition.
+    pub partition: usize,
 }
 
 /// One end of a frame.

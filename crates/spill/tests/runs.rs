@@ -1,14 +1,14 @@
 //! Runs of rows: written and read again, merged within little memory, and gone with their owner, also on a device that
 //! is slow, cuts transfers short, fails or is full.
 
-use std::{cmp::Ordering, rc::Rc};
+use std::{cell::RefCell, cmp::Ordering, rc::Rc};
 
 use batch::Rows;
 use engine::{Database, DatabaseConfig, LogConfig, RecoveryConfig, Session};
 use fastrand::Rng;
 use interleave::{Clock, FromFn, Turn, Worker, WorkerConfig};
 use io::{Faults, SimulatedDisk};
-use spill::{RunReader, RunWriter, SortedRuns, SpillFile};
+use spill::{Budget, KeptReader, KeptRows, RunReader, RunWriter, SortedRuns, SpillFile};
 use types::{Allowance, Charge, Memory, Result, SqlState, Value, compare::compare};
 
 /// A slow device that cuts transfers short and ends them in any order.
@@ -387,4 +387,100 @@ fn a_task_that_is_dropped_leaves_nothing() {
         drop(task);
         bed.run(async |_, _| {});
     }
+}
+
+/// Readers of one run read it each from the beginning, also where one of them is dropped amid it.
+#[test]
+fn a_run_is_read_by_several_readers() {
+    let mut bed = Bed::new(3);
+    bed.disk.set_faults(SLOW);
+    bed.run(async |session, memory| {
+        let (turn, mut random) = (Turn::default(), Rng::with_seed(7));
+        let file = SpillFile::new(&session, PIECE_BYTES).unwrap();
+        let mut writer = RunWriter::new(&file, &memory, Charge::default()).unwrap();
+        let mut rows = Rows::new(3);
+        (0..3000).for_each(|_| add_row(&mut rows, &mut random, 300));
+        write(&mut writer, &rows, &turn).await.unwrap();
+        let run = Rc::new(writer.finish().await.unwrap());
+        let bytes = file.bytes();
+        let mut readers = Vec::new();
+        for _ in 0..3 {
+            readers.push((RunReader::again(&run, &memory).await.unwrap(), 0));
+        }
+        let mut given_up = RunReader::again(&run, &memory).await.unwrap();
+        let mut read = Rows::new(3);
+        given_up.read(&mut read, &turn).await.unwrap();
+        drop(given_up);
+        while !readers.is_empty() {
+            let number = random.usize(..readers.len());
+            let (reader, at) = &mut readers[number];
+            read.clear();
+            let more = reader.read(&mut read, &turn).await.unwrap();
+            for row in read.iter() {
+                assert_same(row, rows.row(*at));
+                *at += 1;
+            }
+            if !more {
+                assert_eq!(*at, rows.len());
+                readers.swap_remove(number);
+            }
+        }
+        // The pieces belong to the run until it goes.
+        write(&mut writer, &rows, &turn).await.unwrap();
+        let other = writer.finish().await.unwrap();
+        assert!(file.bytes() > bytes);
+        let bytes = file.bytes();
+        drop((run, other));
+        write(&mut writer, &rows, &turn).await.unwrap();
+        writer.finish().await.unwrap();
+        assert_eq!(file.bytes(), bytes);
+    });
+}
+
+/// Rows that are kept are given to each reader in their order, wherever it lies when they are put by.
+#[test]
+fn kept_rows_are_given_to_each_reader() {
+    let mut bed = Bed::new(4);
+    bed.disk.set_faults(SLOW);
+    bed.run(async |session, memory| {
+        let budget = Budget::new(memory.allowance(), 4 << 20).with_operator_bytes(Some(100 << 10));
+        let mut random = Rng::with_seed(9);
+        let (mut all, kept) = (Rows::new(3), RefCell::new(KeptRows::new(3)));
+        let mut readers: [KeptReader; 4] = Default::default();
+        while all.len() < 5000 || readers.iter().any(|reader| reader.next() < all.len()) {
+            if all.len() < 5000 {
+                let mut fresh = Rows::new(3);
+                (0..random.usize(1..100)).for_each(|_| add_row(&mut fresh, &mut random, 200));
+                fresh.iter().for_each(|row| all.push(row.iter().copied()));
+                let mut taken = kept.take();
+                taken.add(fresh, &budget, &session).await.unwrap();
+                kept.replace(taken);
+            } else {
+                kept.borrow_mut().end();
+            }
+            assert_eq!(kept.borrow().len(), all.len());
+            let reader = &mut readers[random.usize(..4)];
+            let (mut out, from) = (Rows::new(2), reader.next());
+            if from < all.len() {
+                reader
+                    .give(&kept, &[2, 0], &budget, &mut out)
+                    .await
+                    .unwrap();
+                assert!(!out.is_empty() && reader.next() == from + out.len());
+            }
+            for (at, row) in (from..).zip(out.iter()) {
+                let own = all.row(at);
+                assert_same(row, &[own[2], own[0]]);
+            }
+        }
+        let on_device = kept.borrow().bytes();
+        assert!(
+            on_device.is_some_and(|bytes| bytes > 100 << 10),
+            "{on_device:?}"
+        );
+        kept.borrow_mut().clear();
+        assert!(kept.borrow().is_empty() && kept.borrow().bytes().is_none());
+        drop((readers, kept));
+        assert_eq!(budget.memory().used(), 0);
+    });
 }

@@ -2,7 +2,10 @@
 //! the same statements with memory enough, and nothing is left on the device however they end.
 
 mod joins;
+mod kept;
 mod neighbours;
+mod sets;
+mod windows;
 
 use io::{Faults, SimulatedDisk};
 
@@ -76,9 +79,73 @@ impl Device {
         }
         drop(client);
         self.bed.turn(0);
-        assert_eq!(self.files(), Vec::<String>::new(), "{turns}");
+        assert_eq!(self.files(), Vec::<String>::new(), "{turns}: {query}");
         assert_eq!(self.rows("select 1"), [["1"]]);
-        assert_eq!(self.bed.statement_bytes(), before, "{turns}");
+        assert_eq!(self.bed.statement_bytes(), before, "{turns}: {query}");
+    }
+
+    /// Returns the rows of a query in an order of their own.
+    fn sorted(&mut self, query: &str) -> Vec<Vec<String>> {
+        let mut rows = self.rows(query);
+        rows.sort_unstable();
+        rows
+    }
+
+    /// Checks that queries have the same rows under some settings as without, and leave nothing on the device: all of
+    /// them under the first setting, and every third of them under each other one. Returns the lines of some queries'
+    /// plans, as measured under the first.
+    fn check_alike(&mut self, queries: &[&str], settings: &[&str]) -> Vec<Vec<String>> {
+        let expected: Vec<_> = queries.iter().map(|query| self.sorted(query)).collect();
+        let mut plans = Vec::new();
+        for (number, setting) in settings.iter().enumerate() {
+            self.bed.run(&format!("reset all; set {setting}")).unwrap();
+            let (skipped, step) = if number == 0 { (0, 1) } else { (number - 1, 3) };
+            let all = queries.iter().zip(&expected);
+            for (query, expected) in all.skip(skipped).step_by(step) {
+                let found = self.sorted(query);
+                assert!(found == *expected, "{setting}: {query} has another answer");
+                assert_eq!(self.files(), Vec::<String>::new(), "{setting}: {query}");
+            }
+            if number == 0 {
+                let measured = queries.iter().step_by(3);
+                plans = measured.map(|query| self.measured(query)).collect();
+            }
+        }
+        self.bed.run("reset all").unwrap();
+        plans
+    }
+
+    /// Checks that a query with a `work_mem` of 256 kB leaves nothing, neither on the device nor in memory, if its
+    /// client goes, or if the device fails.
+    fn check_ends(&mut self, query: &str) {
+        self.bed.run("set work_mem = '256kB'").unwrap();
+        for _ in 0..2 {
+            self.rows(query);
+            self.rows("select 1");
+        }
+        let before = self.bed.statement_bytes();
+        for turns in [0, 20, 400] {
+            self.give_up(query, turns, before);
+        }
+        for faults in [
+            Faults {
+                read_error_per_mille: 200,
+                ..Faults::default()
+            },
+            Faults {
+                write_error_per_mille: 200,
+                ..Faults::default()
+            },
+        ] {
+            self.disk.set_faults(faults.clone());
+            let error = self.bed.run(query);
+            self.disk.set_faults(Faults::default());
+            let error = error.map(|answer| answer.rows.len()).unwrap_err();
+            assert_eq!(error.state().code(), "58030", "{faults:?}: {query}");
+            assert!(error.to_string().contains("temporary file"), "{error}");
+            assert_eq!(self.files(), Vec::<String>::new(), "{faults:?}: {query}");
+        }
+        self.bed.run("reset all").unwrap();
     }
 
     /// Gives `client` turns until it has a temporary file.

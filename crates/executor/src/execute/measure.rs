@@ -36,6 +36,7 @@ use types::Result;
 
 use super::{ExecutionContext, JoinTables, Operator, Step, node::OperatorNode};
 use batch::Rows;
+use spill::PutBy;
 
 /// Number of the execution itself, outside its operators.
 const EXECUTION: usize = 0;
@@ -79,13 +80,26 @@ pub enum Spilled {
         /// Most bytes that they have had on the device.
         bytes: u64,
     },
-    /// Rows of groups or of a join.
+    /// Rows that are read several times, or that functions over windows look at.
+    Rows {
+        /// Most bytes that they have had on the device.
+        bytes: u64,
+    },
+    /// Rows of groups, of a join, of sets, or of which the first of equal ones counts.
     Hash {
         /// Number of parts that were grouped or joined by themselves.
         batches: usize,
         /// Most bytes that the rows have had on the device.
         bytes: u64,
     },
+}
+
+impl Spilled {
+    /// Returns what an operator has put by that looks rows up in tables.
+    pub(super) fn of(put_by: &PutBy) -> Option<Self> {
+        let (batches, bytes) = put_by.spilled()?;
+        Some(Spilled::Hash { batches, bytes })
+    }
 }
 
 /// A division of time into computing and waits.
