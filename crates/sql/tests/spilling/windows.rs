@@ -48,6 +48,17 @@ fn windows_on_the_device_have_the_values_of_those_in_memory() {
     assert!(!lines.contains("Storage"), "{lines}");
 }
 
+/// Rows that no window puts in an order stay in that of the input: merges of several passes once mixed them up.
+#[test]
+fn rows_without_an_order_are_numbered_as_they_come() {
+    let mut device = Device::new(MIXED);
+    device.bed.run("set work_mem = '64kB'").unwrap();
+    let moved = "select count(*) from
+                 (select id, row_number() over () as n from (select id, name from mixed where id <= 20000 order by id offset 0) s) t
+                 where id <> n";
+    assert_eq!(device.rows(moved), [["0"]]);
+}
+
 /// A partition larger than memory ends the statement if its function looks at rows far from its own.
 #[test]
 fn a_partition_without_room_fails_as_before() {
