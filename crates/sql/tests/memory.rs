@@ -29,6 +29,8 @@ const TABLES: &str = "
 const HUNGRY: &[&str] = &[
     // A recursion that is read once keeps nothing; if it is read twice, it keeps its rows.
     "with recursive r(i) as (select 1 union all select i + 1 from r) select (select count(*) from r), (select count(*) from r)",
+    "with recursive r(i, t) as (select 1, repeat('x', 100000) union all select i + 1, repeat('x', 100000) from r where i < 2000)
+     select (select max(length(t)) from r), (select min(length(t)) from r)",
     "with recursive r(i) as (select 1::bigint union select i + 1 from r) select count(*) from r",
     // Rows of functions; sorts, with and without texts.
     "select count(*) from generate_series(1, 100000000)",
