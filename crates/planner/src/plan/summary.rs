@@ -300,7 +300,9 @@ fn group_equal_rows(relation: &mut Relation, on: &[Expression]) -> bool {
         .filter(|value| !is_key(value))
         .cloned()
         .collect();
-    let is_grouped = missing.is_empty() || leading == keys.len();
+    // A value that differs each time that it is computed has no order.
+    let is_grouped =
+        (missing.is_empty() || leading == keys.len()) && on.iter().all(Expression::is_stable);
     if is_grouped {
         keys.extend(missing.into_iter().map(|expression| relation::SortKey {
             expression,
@@ -308,6 +310,5 @@ fn group_equal_rows(relation: &mut Relation, on: &[Expression]) -> bool {
             nulls_first: false,
         }));
     }
-    // A value that differs each time that it is computed has no order.
-    is_grouped && on.iter().all(Expression::is_stable)
+    is_grouped
 }
