@@ -17,7 +17,7 @@ pub use self::{
     columns::{COLUMN_ROWS, COLUMN_VALUES, ColumnMap, Columns, NewPosition, View},
     integer_hash_table::{Filling, IntegerHashTable, RowKeys, mixed},
     integer_keys::IntegerKeys,
-    merge_sort::{Order, bytes_of, sort_by},
+    merge_sort::{InOrder, Order, bytes_of, sort_by},
     owned::{OwnedRows, OwnedValue},
     rows::{BATCH_BYTES, BATCH_ROWS, FixedRows, NO_ROW, NewRow, Rows},
     spare::SpareRows,

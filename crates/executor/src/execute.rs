@@ -74,12 +74,12 @@ use planner::program::Evaluator;
 use spill::PutBy;
 
 pub use batch::BATCH_ROWS;
-pub use spill::Budget;
+pub use spill::{Budget, Spilled};
 
 pub use self::{
     key_changes::{Happened, KeyChanges, Noted, Place, Reference},
     lock_rows::lock_rows,
-    measure::{Measurement, Measurements, Spent, Spilled},
+    measure::{Measurement, Measurements, Spent},
     opened::Opened,
     parallel::{Division, Helper, Helpers, Part},
     scan::column,

@@ -46,9 +46,10 @@ mod walk;
 mod write;
 mod write_nodes;
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
-use types::{Type, key::KeyColumn, row::RowLayout};
+use functions::{Body, looks_at_place_alone};
+use types::{Type, Value, compare::compare_as, key::KeyColumn, row::RowLayout};
 
 use crate::program::Program;
 use catalog::{ObjectId, Table};
@@ -408,6 +409,19 @@ pub struct Window {
     pub end: Bound,
 }
 
+impl Window {
+    /// Returns whether the call looks no farther than at the peers of a row: its partition need not be in memory.
+    pub fn looks_at_peers_alone(&self) -> bool {
+        match self.function.0.body {
+            Body::Aggregate(_) => {
+                matches!(self.start, Bound::UnboundedPreceding)
+                    && matches!(self.end, Bound::CurrentRow)
+            }
+            _ => looks_at_place_alone(self.function.0),
+        }
+    }
+}
+
 /// An order in which calls of window functions find their rows.
 #[derive(Debug)]
 pub struct WindowOrder {
@@ -443,6 +457,25 @@ pub struct SortKey {
     pub descending: bool,
     /// `NULLS FIRST`: NULLs come before all values, whatever the direction.
     pub nulls_first: bool,
+}
+
+/// Returns the order of two rows of keys.
+pub fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
+    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
+        let order = match (left.is_null(), right.is_null()) {
+            (true, true) => continue,
+            (true, false) if key.nulls_first => Ordering::Less,
+            (true, false) => Ordering::Greater,
+            (false, true) if key.nulls_first => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) if key.descending => compare_as(key.ty, *right, *left),
+            (false, false) => compare_as(key.ty, *left, *right),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
 }
 
 /// A sort of rows that come in the order of the first keys. Rows that are equal in these are a group; all rows of a

@@ -7,13 +7,13 @@ use std::{cmp::Ordering, mem::take, rc::Rc};
 
 use batch::{COLUMN_ROWS, Order, Rows};
 use engine::Session;
-use types::{Charge, Result, Value, granted};
+use types::{Charge, Result, Value};
 
 use crate::{
     budget::Budget,
     file::SpillFile,
     merge::{Merge, SortedRuns},
-    writer::RunWriter,
+    spilled::{Spilled, WriterRoom},
 };
 
 /// Rows of a batch that may come before the memory for the next run is held, at most.
@@ -24,10 +24,7 @@ const ROWS_OF_BATCH: usize = COLUMN_ROWS;
 pub struct External {
     /// Memory to put the rows in order.
     order: Charge,
-    /// Memory of the writer, before the first run.
-    buffers: Charge,
-    /// Bytes of the rows when they were held last.
-    held: usize,
+    room: WriterRoom,
     runs: Option<SortedRuns>,
     merge: Option<Merge>,
     /// Most bytes on the device so far; 0 if no rows were put by.
@@ -45,9 +42,10 @@ impl External {
         self.merge.is_some()
     }
 
-    /// Returns the most bytes that rows have had on the device; 0 if no rows were put by.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+    /// Returns what was put by, if anything was.
+    pub fn spilled(&self) -> Option<Spilled> {
+        let bytes = self.bytes;
+        (bytes > 0).then_some(Spilled::Sort { bytes })
     }
 
     /// Charges rows to the statement, and what is needed to put them by if they are more than a batch. Returns whether
@@ -58,23 +56,16 @@ impl External {
     pub fn hold(&mut self, rows: &mut Rows, part: usize, budget: &Budget) -> Result<bool> {
         let memory = budget.memory();
         rows.settle(memory)?;
-        if !rows.is_full() {
-            return Ok(false);
-        }
-        let order = Order::bytes(rows.len() + ROWS_OF_BATCH);
-        self.order.set(memory, order)?;
-        if self.runs.is_none() {
-            let piece_bytes = SpillFile::piece_bytes_for(budget.operator_bytes());
-            let buffers = RunWriter::memory_bytes(piece_bytes);
-            if granted(self.buffers.set(memory, buffers))?.is_none() {
-                // Rows could not be put by: they are kept as long as there is memory.
-                return Ok(false);
-            }
+        let is_full = rows.is_full();
+        if is_full {
+            let order = Order::bytes(rows.len() + ROWS_OF_BATCH);
+            self.order.set(memory, order)?;
         }
         let bytes = part * (rows.bytes() + self.order.bytes());
         // The next batch may take as much, and so may a large row on its way to the device.
-        let grown = bytes.saturating_sub(std::mem::replace(&mut self.held, bytes));
-        Ok(budget.is_short(bytes, grown))
+        let grown = self.room.grown_to(bytes);
+        let can_write = is_full && (self.runs.is_some() || self.room.hold(budget)?);
+        Ok(can_write && budget.is_short(bytes, grown))
     }
 
     /// Takes the charge of the memory to put rows in order.
@@ -101,7 +92,7 @@ impl External {
                     session,
                     piece_bytes,
                     budget.memory(),
-                    take(&mut self.buffers),
+                    self.room.take(),
                     rows.width(),
                 )?
             }
@@ -114,7 +105,7 @@ impl External {
         }
         runs.end_run().await?;
         self.bytes = self.bytes.max(runs.bytes());
-        self.held = 0;
+        self.room.grown_to(0);
         Ok(())
     }
 

@@ -6,7 +6,8 @@
 //! the rows in memory are written reads their run from its beginning, and leaves out what it had read.
 //!
 //! # Bounds
-//! Once there are runs, rows in memory take a part of the operator's memory ([`BEHIND_PART`]), or a piece of the file.
+//! Once there are runs, rows in memory take a part of the operator's memory ([`BEHIND_PART`]), a piece of the file, or a
+//! batch.
 //! A writer and each reader of a run have the memory that the crate `spill` says, and a reader a batch of rows.
 
 use std::{cell::RefCell, ops::Range, rc::Rc};
@@ -14,12 +15,13 @@ use std::{cell::RefCell, ops::Range, rc::Rc};
 use batch::Rows;
 use engine::Session;
 use interleave::released;
-use types::{Charge, Result, SqlError, SqlState, granted};
+use types::{Result, SqlError, SqlState, granted};
 
 use crate::{
     budget::Budget,
     file::{Run, SpillFile},
     reader::RunReader,
+    spilled::{Spilled, WriterRoom},
     writer::RunWriter,
 };
 
@@ -36,13 +38,12 @@ pub struct KeptRows {
     runs: Vec<(Range<usize>, Rc<Run>)>,
     /// Rows behind those on the device.
     rows: Rows,
-    /// Bytes of these rows when they were held last.
-    held: usize,
+    room: WriterRoom,
     file: Option<Rc<SpillFile>>,
     /// Writer of the next run, between the first one and the end of the rows.
     writer: Option<RunWriter>,
-    /// Memory of the writer, before the first run.
-    buffers: Charge,
+    /// Most bytes on the device before the rows were forgotten last.
+    bytes: u64,
 }
 
 impl KeptRows {
@@ -75,12 +76,21 @@ impl KeptRows {
         self.runs.get(at).cloned()
     }
 
-    /// Returns the most bytes that rows have had on the device; `None` if all are in memory.
-    pub fn bytes(&self) -> Option<u64> {
-        self.file.as_ref().map(|file| file.bytes())
+    /// Returns the most bytes that rows have had on the device, those that were forgotten included; 0 if all were in
+    /// memory.
+    pub fn bytes(&self) -> u64 {
+        let bytes = self.file.as_ref().map_or(0, |file| file.bytes());
+        bytes.max(self.bytes)
     }
 
-    /// Adds rows; writes all rows in memory to the device if these have no room.
+    /// Returns what was put by, if anything was.
+    pub fn spilled(&self) -> Option<Spilled> {
+        let bytes = self.bytes();
+        (bytes > 0).then_some(Spilled::Rows { bytes })
+    }
+
+    /// Adds rows; writes the rows before them to the device if all have no room. The rows stay in memory, where a
+    /// reader that has come to them finds them.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much and rows cannot be put by; errors of the device.
@@ -93,37 +103,37 @@ impl KeptRows {
         budget: &Budget,
         session: &Rc<Session>,
     ) -> Result<()> {
+        let has_device = session.has_temporary_files();
+        if has_device
+            && !self.rows.is_empty()
+            && granted(self.is_short(&mut rows, budget))?.unwrap_or(true)
+        {
+            self.put_by(budget, session).await?;
+        }
         let all = 0..rows.len();
         self.rows.adopt(&mut rows, all, &mut Rows::default());
         drop(rows);
-        if !session.has_temporary_files() {
-            return self.rows.settle(budget.memory());
+        let settled = self.rows.settle(budget.memory());
+        if !has_device {
+            return settled;
         }
-        match granted(self.hold(budget))? {
-            Some(false) => Ok(()),
-            Some(true) | None => self.put_by(budget, session).await,
+        match granted(settled)? {
+            Some(()) => Ok(()),
+            None => self.put_by(budget, session).await,
         }
     }
 
-    /// Charges the rows in memory, and what is needed to write them; returns whether they are to be put by.
-    fn hold(&mut self, budget: &Budget) -> Result<bool> {
-        let memory = budget.memory();
-        self.rows.settle(memory)?;
-        let (bytes, most) = (self.rows.bytes(), budget.operator_bytes());
+    /// Charges `more` rows, and holds what is needed to write those in memory; returns whether these are to be put by.
+    fn is_short(&mut self, more: &mut Rows, budget: &Budget) -> Result<bool> {
+        more.settle(budget.memory())?;
+        let (bytes, most) = (self.rows.bytes() + more.bytes(), budget.operator_bytes());
+        // The next batch may take as much.
+        let grown = self.room.grown_to(bytes);
         if let Some(file) = &self.file {
             return Ok(bytes > file.piece_bytes().max(most / BEHIND_PART));
         }
-        if !budget.is_much(bytes) && bytes <= most / SMALL_PART {
-            return Ok(false);
-        }
-        let buffers = RunWriter::memory_bytes(SpillFile::piece_bytes_for(most));
-        if granted(self.buffers.set(memory, buffers))?.is_none() {
-            // Rows could not be put by: they are kept as long as there is memory.
-            return Ok(false);
-        }
-        // The next batch may take as much.
-        let grown = bytes.saturating_sub(std::mem::replace(&mut self.held, bytes));
-        Ok(budget.is_short(bytes, grown))
+        let is_small = !budget.is_much(bytes) && bytes <= most / SMALL_PART;
+        Ok(!is_small && self.room.hold(budget)? && budget.is_short(bytes, grown))
     }
 
     /// Writes the rows in memory to the device.
@@ -134,7 +144,7 @@ impl KeptRows {
             None => {
                 let piece_bytes = SpillFile::piece_bytes_for(budget.operator_bytes());
                 let file = SpillFile::new(session, piece_bytes)?;
-                let buffers = std::mem::take(&mut self.buffers);
+                let buffers = self.room.take();
                 RunWriter::new(self.file.insert(file), memory, buffers)?
             }
         };
@@ -153,18 +163,21 @@ impl KeptRows {
     /// Gives back the memory to write rows: there are no more.
     pub fn end(&mut self) {
         self.writer = None;
-        self.buffers.lower(0);
+        self.room = WriterRoom::default();
     }
 
     /// Forgets all rows; memory is kept for the next ones.
     pub fn clear(&mut self) {
+        let mut rows = std::mem::take(&mut self.rows);
         match self.file {
-            Some(_) => *self = Self::new(self.rows.width()),
-            None => {
-                self.rows.clear();
-                self.held = 0;
-            }
+            Some(_) => rows = Rows::new(rows.width()),
+            None => rows.clear(),
         }
+        *self = Self {
+            rows,
+            bytes: self.bytes(),
+            ..Self::default()
+        };
     }
 }
 
@@ -186,6 +199,16 @@ impl KeptReader {
         self.next
     }
 
+    /// Gives back the memory of a reader that has no run to read any more; its place stays.
+    pub fn release(&mut self) {
+        if self.reader.is_some() {
+            *self = Self {
+                next: self.next,
+                ..Self::default()
+            };
+        }
+    }
+
     /// Adds rows of `kept` from the next one on, with only these columns, to `out`; at least one if there is one.
     ///
     /// # Errors
@@ -202,12 +225,7 @@ impl KeptReader {
     ) -> Result<()> {
         let run = kept.borrow().run_of(self.next);
         let Some((numbers, run)) = run else {
-            if self.reader.is_some() {
-                *self = Self {
-                    next: self.next,
-                    ..Self::default()
-                };
-            }
+            self.release();
             let kept = kept.borrow();
             let first = kept.first_in_memory();
             self.next = first + give(&kept.rows, self.next - first, columns, out);

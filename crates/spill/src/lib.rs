@@ -14,6 +14,7 @@
 //! | partitions by hash; rows that have no room in a table | `partitions.rs`; `put_by.rs` |
 //! | rows that several readers read | `kept.rs` |
 //! | memory and time of an execution | `budget.rs` |
+//! | what operators have put by, and hold before | `spilled.rs` |
 //!
 //! The crate knows rows and values. It never knows tables, plans, or whether the rows are sorted, grouped or joined.
 //!
@@ -42,6 +43,7 @@ mod merge;
 mod partitions;
 mod put_by;
 mod reader;
+mod spilled;
 mod writer;
 
 pub use self::{
@@ -53,5 +55,6 @@ pub use self::{
     partitions::{LEVELS_MAX, PartitionedFile, Partitions},
     put_by::PutBy,
     reader::RunReader,
+    spilled::Spilled,
     writer::RunWriter,
 };

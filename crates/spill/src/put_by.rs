@@ -18,6 +18,7 @@ use crate::{
     file::Run,
     partitions::{LEVELS_MAX, PartitionedFile, Partitions},
     reader::RunReader,
+    spilled::Spilled,
 };
 
 /// Rows that were put by, and their partitions.
@@ -36,7 +37,7 @@ pub struct PutBy {
     level: u32,
     /// Number of partitions that were begun.
     batches: usize,
-    /// Most bytes on the device so far; 0 if no rows were put by.
+    /// Most bytes on the device before the rows were forgotten last.
     bytes: u64,
 }
 
@@ -46,9 +47,15 @@ impl PutBy {
         self.is_full
     }
 
-    /// Has rows whose keys are not in the table put by from now on.
-    pub fn fill(&mut self) {
-        self.is_full = true;
+    /// Has rows whose keys are not in the table put by from now on, if making room for more was refused (`made`), or
+    /// memory `is_short`. Returns whether it has.
+    ///
+    /// # Errors
+    /// Errors of `made` but 53200.
+    pub fn fill_if(&mut self, made: Result<()>, is_short: impl FnOnce() -> bool) -> Result<bool> {
+        let is_short = granted(made)?.is_none() || is_short();
+        self.is_full |= is_short;
+        Ok(is_short)
     }
 
     /// Returns whether a partition is read.
@@ -56,10 +63,15 @@ impl PutBy {
         self.reading.is_some()
     }
 
-    /// Returns the number of tables that were filled, and the most bytes that rows have had on the device; `None` if no
-    /// rows were put by.
-    pub fn spilled(&self) -> Option<(usize, u64)> {
-        (self.bytes > 0).then_some((self.batches + 1, self.bytes))
+    /// Returns what was put by, if anything was; each partition counts, and so does the table before them.
+    pub fn spilled(&self) -> Option<Spilled> {
+        let (batches, bytes) = (self.batches + 1, self.bytes());
+        (bytes > 0).then_some(Spilled::Hash { batches, bytes })
+    }
+
+    /// Returns the most bytes on the device so far; 0 if no rows were put by.
+    fn bytes(&self) -> u64 {
+        self.bytes.max(self.file.bytes())
     }
 
     /// Returns whether rows can be put by: there is a device, and the rows were not partitioned too often.
@@ -134,7 +146,6 @@ impl PutBy {
             let runs = runs.filter(|run| run.rows() > 0);
             self.waiting.extend(runs.map(|run| (self.level + 1, run)));
         }
-        self.bytes = self.bytes.max(self.file.bytes());
         Ok(())
     }
 
@@ -163,7 +174,7 @@ impl PutBy {
     pub fn clear(&mut self) {
         *self = Self {
             batches: self.batches,
-            bytes: self.bytes,
+            bytes: self.bytes(),
             ..Self::default()
         };
     }

@@ -437,7 +437,7 @@ impl Operator for AggregateOperator<'_> {
     }
 
     fn spilled(&self) -> Option<Spilled> {
-        Spilled::of(&self.put_by)
+        self.put_by.spilled()
     }
 
     fn rewind(&mut self) {

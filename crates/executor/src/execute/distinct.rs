@@ -220,7 +220,7 @@ impl Operator for Distinct<'_> {
     }
 
     fn spilled(&self) -> Option<Spilled> {
-        Spilled::of(&self.put_by)
+        self.put_by.spilled()
     }
 
     fn rewind(&mut self) {

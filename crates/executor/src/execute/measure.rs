@@ -36,7 +36,7 @@ use types::Result;
 
 use super::{ExecutionContext, JoinTables, Operator, Step, node::OperatorNode};
 use batch::Rows;
-use spill::PutBy;
+use spill::Spilled;
 
 /// Number of the execution itself, outside its operators.
 const EXECUTION: usize = 0;
@@ -69,36 +69,6 @@ impl Measurement {
     /// Returns the average per loop, in milliseconds, of a `time` that covers all loops.
     pub fn per_loop(&self, time: Duration) -> f64 {
         time.as_secs_f64() * 1e3 / self.loops.max(1) as f64
-    }
-}
-
-/// What an operator has put by on the device, because it could not keep all of it in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spilled {
-    /// Rows of a sort.
-    Sort {
-        /// Most bytes that they have had on the device.
-        bytes: u64,
-    },
-    /// Rows that are read several times, or that functions over windows look at.
-    Rows {
-        /// Most bytes that they have had on the device.
-        bytes: u64,
-    },
-    /// Rows of groups, of a join, of sets, or of which the first of equal ones counts.
-    Hash {
-        /// Number of parts that were grouped or joined by themselves.
-        batches: usize,
-        /// Most bytes that the rows have had on the device.
-        bytes: u64,
-    },
-}
-
-impl Spilled {
-    /// Returns what an operator has put by that looks rows up in tables.
-    pub(super) fn of(put_by: &PutBy) -> Option<Self> {
-        let (batches, bytes) = put_by.spilled()?;
-        Some(Spilled::Hash { batches, bytes })
     }
 }
 

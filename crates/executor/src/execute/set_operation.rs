@@ -232,7 +232,7 @@ impl Operator for SetOperation<'_> {
     }
 
     fn spilled(&self) -> Option<Spilled> {
-        Spilled::of(&self.put_by)
+        self.put_by.spilled()
     }
 
     fn rewind(&mut self) {

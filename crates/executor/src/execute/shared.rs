@@ -355,6 +355,8 @@ impl<'p> CteScanOperator<'p> {
                 if definition.reach(self.reader.next(), context).await? {
                     let (rows, budget) = (&definition.rows, context.budget);
                     self.reader.give(rows, self.columns, budget, out).await?;
+                } else {
+                    self.reader.release();
                 }
             }
             Source::Definition(definition) => {
@@ -362,6 +364,7 @@ impl<'p> CteScanOperator<'p> {
                     self.passed.clear();
                     self.next = 0;
                     definition.compute(context, &mut self.passed).await?;
+                    self.passed.settle(context.memory())?;
                 }
                 self.next = give(&self.passed, self.next, self.columns, out);
             }
@@ -377,10 +380,7 @@ impl Operator for CteScanOperator<'_> {
 
     fn spilled(&self) -> Option<Spilled> {
         match &self.source {
-            Source::Definition(definition) => {
-                let bytes = definition.rows.borrow().bytes()?;
-                Some(Spilled::Rows { bytes })
-            }
+            Source::Definition(definition) => definition.rows.borrow().spilled(),
             Source::WorkTable(_) => None,
         }
     }

@@ -7,31 +7,15 @@
 use std::cmp::Ordering;
 
 use interleave::released;
-use types::{Result, Scratch, Value, compare::compare_as, granted};
+use types::{Result, Scratch, Value, granted};
 
-use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Spilled, Step};
-use batch::{Order, Rows, bytes_of};
-use planner::{plan::SortKey, program::Program};
-use spill::External;
-
-/// Returns the order of two rows of keys.
-pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
-    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
-        let order = match (left.is_null(), right.is_null()) {
-            (true, true) => continue,
-            (true, false) if key.nulls_first => Ordering::Less,
-            (true, false) => Ordering::Greater,
-            (false, true) if key.nulls_first => Ordering::Greater,
-            (false, true) => Ordering::Less,
-            (false, false) if key.descending => compare_as(key.ty, *right, *left),
-            (false, false) => compare_as(key.ty, *left, *right),
-        };
-        if order.is_ne() {
-            return order;
-        }
-    }
-    Ordering::Equal
-}
+use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step};
+use batch::{InOrder, Order, Rows, bytes_of};
+use planner::{
+    plan::{SortKey, compare_keys},
+    program::{Evaluator, Program},
+};
+use spill::{External, Spilled};
 
 /// Returns the order of two rows of `width` values, each followed by its keys.
 fn comparing(
@@ -39,6 +23,19 @@ fn comparing(
     width: usize,
 ) -> impl Fn(&[Value<'_>], &[Value<'_>]) -> Ordering + '_ {
     move |left, right| compare_keys(keys, &left[width..], &right[width..])
+}
+
+/// Adds the keys of a row to `values`.
+fn add_keys<'a>(
+    keys: &'a [SortKey],
+    evaluator: &mut Evaluator<'a>,
+    row: &'a [Value<'a>],
+    values: &mut Vec<Value<'a>>,
+) -> Result<()> {
+    for key in keys {
+        values.push(key.value.run(evaluator, row)?);
+    }
+    Ok(())
 }
 
 /// Reason why rows are to be put by.
@@ -106,8 +103,7 @@ impl<'p> Sorter<'p> {
 
     /// Returns what was put by on the device, if anything was.
     pub(super) fn spilled(&self) -> Option<Spilled> {
-        let bytes = self.external.bytes();
-        (bytes > 0).then_some(Spilled::Sort { bytes })
+        self.external.spilled()
     }
 
     /// Adds the next rows in order to `out`; returns false if all were given.
@@ -140,13 +136,27 @@ impl<'p> Sorter<'p> {
         Ok(!out.is_empty())
     }
 
+    /// Returns the rows that are left, in order, each followed by its keys, if all are in memory.
+    pub(super) fn in_memory(&self) -> Option<InOrder<'_>> {
+        let order = self.order.as_deref().unwrap_or_default();
+        (!self.external.is_merging()).then(|| InOrder {
+            rows: &self.rows,
+            order: Some(&order[self.next..]),
+        })
+    }
+
+    /// Leaves the next `rows` rows behind, which are in memory.
+    pub(super) fn skip(&mut self, rows: usize) {
+        self.next += rows;
+    }
+
     /// Returns the next row in order, followed by its keys; `None` if there are no more.
     pub(super) fn first(&self) -> Option<&[Value<'_>]> {
         if self.external.is_merging() {
             return self.external.first();
         }
-        let at = self.order.as_ref()?.get(self.next)?;
-        Some(self.rows.row(*at as usize))
+        let rows = self.in_memory()?;
+        (!rows.is_empty()).then(|| rows.row(0))
     }
 
     /// Leaves the next row behind.
@@ -158,7 +168,7 @@ impl<'p> Sorter<'p> {
             let compare = comparing(self.keys, self.width);
             return self.external.advance(&compare, context.budget).await;
         }
-        self.next += 1;
+        self.skip(1);
         context.pause(1).await;
         Ok(())
     }
@@ -213,9 +223,7 @@ impl<'p> Sorter<'p> {
                 let row = input.batch.row(input.taken);
                 values.clear();
                 values.extend_from_slice(row);
-                for key in self.keys {
-                    values.push(key.value.run(&mut evaluator, row)?);
-                }
+                add_keys(self.keys, &mut evaluator, row, &mut values)?;
                 if let Some(keys) = presorted
                     && let Some(last) = self.last_if(enough)
                 {
@@ -246,10 +254,12 @@ impl<'p> Sorter<'p> {
         let mut keys = Rows::new(self.keys.len());
         let scratch = Scratch::new();
         let mut evaluator = context.evaluator(&scratch);
+        let mut values = Vec::with_capacity(self.keys.len());
         for at in taken..batch.len() {
             context.pause(1).await;
-            let programs = self.keys.iter().map(|key| &key.value);
-            keys.try_push(programs.map(|program| program.run(&mut evaluator, batch.row(at))))?;
+            values.clear();
+            add_keys(self.keys, &mut evaluator, batch.row(at), &mut values)?;
+            keys.push(values.iter().copied());
         }
         let left = taken..batch.len();
         self.rows.adopt(batch, left, &mut keys);

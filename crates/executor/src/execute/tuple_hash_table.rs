@@ -11,7 +11,6 @@ use interleave::{Execution, Gradual, Interleaver};
 use types::{
     Charge, Memory, Result, SqlError, SqlState, Type, Value,
     compare::{equals, hash_values},
-    granted,
 };
 
 use super::ExecutionContext;
@@ -150,11 +149,10 @@ impl TupleHashTable {
         let each = bytes / self.rows.len().max(1);
         let more = (each * rows).min(bytes);
         let made = self.make_room(rows, context).await;
-        if granted(made)?.is_none() || budget.is_short(bytes, more) {
-            put_by.fill();
-            self.settle()?;
+        match put_by.fill_if(made, || budget.is_short(bytes, more))? {
+            true => self.settle(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns what charging the rows has led to. Rows of the last batch that are refused stay uncharged, and rows are
@@ -170,11 +168,10 @@ impl TupleHashTable {
         if !put_by.has_room() {
             return charged;
         }
-        if granted(charged)?.is_none() {
-            put_by.fill();
-            self.settle()?;
+        match put_by.fill_if(charged, || false)? {
+            true => self.settle(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Makes all rows findable.

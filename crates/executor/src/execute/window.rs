@@ -14,23 +14,18 @@
 //!
 //! # Bounds
 //! Two stages are at work at once: rows that one gives are sorted for the next. The sort of a stage with partitions
-//! takes a part of the operator's memory ([`BESIDE_PART`]).
+//! takes a part of the operator's memory ([`BESIDE_PART`]). A partition's rows are copied if they come from the device.
 
 mod frames;
 mod groups;
 mod partition;
 mod running;
 
+use interleave::released;
 use types::{Result, Value};
 
-use self::{
-    groups::{Groups, looks_at_peers_alone},
-    partition::Partitions,
-};
-use super::{
-    ExecutionContext, Input, Operator, Spilled, Step,
-    sort::{Sorter, compare_keys},
-};
+use self::{groups::Groups, partition::Partitions};
+use super::{ExecutionContext, Input, Operator, Spilled, Step, sort::Sorter};
 use batch::Rows;
 use planner::plan::{Window, WindowOrder};
 
@@ -49,7 +44,7 @@ pub(super) struct WindowOperator<'p> {
     calls: Vec<usize>,
     /// Rows of the last stage, if their values are in another order than the calls.
     rows: Rows,
-    /// Most bytes on the device in earlier stages.
+    /// Most bytes on the device in earlier stages, or before the operator began again.
     bytes: u64,
 }
 
@@ -117,13 +112,19 @@ impl<'p> WindowOperator<'p> {
         Ok(!out.is_empty())
     }
 
+    /// Returns the most bytes that were on the device.
+    fn bytes(&self) -> u64 {
+        let of_stage = self.stage.as_ref().map_or(0, Stage::bytes);
+        self.bytes.max(of_stage)
+    }
+
     /// Makes a stage whose rows have the values of the stages before.
     fn begin(&mut self, number: usize) -> Stage<'p> {
         let width = self.width + self.calls.len();
         let own = { self.windows.iter().enumerate() }.filter(|(_, call)| call.order == number);
         let (numbers, calls): (Vec<_>, Vec<_>) = own.unzip();
         self.calls.extend(numbers);
-        let (computing, part) = match calls.iter().all(|call| looks_at_peers_alone(call)) {
+        let (computing, part) = match calls.iter().all(|call| call.looks_at_peers_alone()) {
             true => (Computing::Groups(Box::new(Groups::new(width, &calls))), 1),
             false => (Computing::Partitions(Partitions::new(calls)), BESIDE_PART),
         };
@@ -150,9 +151,11 @@ impl<'p> WindowOperator<'p> {
         while stage.give(context, &mut rows).await? {
             sorter.take(&mut rows, 0, context).await?;
         }
-        self.bytes = self.bytes.max(stage.bytes());
+        // Rows of both are on the device at once.
+        self.bytes = self.bytes.max(stage.bytes() + next.bytes());
         drop(stage);
-        sorter.end(context).await?;
+        released().await;
+        next.sorted.sorter.end(context).await?;
         self.stage = Some(next);
         Ok(())
     }
@@ -175,7 +178,7 @@ impl Stage<'_> {
             _ => 0,
         };
         match &self.computing {
-            Computing::Groups(groups) => of_sort.max(groups.bytes()),
+            Computing::Groups(groups) => of_sort + groups.bytes(),
             Computing::Partitions(_) => of_sort,
         }
     }
@@ -183,7 +186,7 @@ impl Stage<'_> {
 
 /// Rows in the order of a stage, each followed by its keys.
 pub(super) struct Sorted<'p> {
-    sorter: Sorter<'p>,
+    pub(super) sorter: Sorter<'p>,
     pub(super) order: &'p WindowOrder,
     /// Number of values before the keys.
     pub(super) width: usize,
@@ -210,13 +213,13 @@ impl Operator for WindowOperator<'_> {
     }
 
     fn spilled(&self) -> Option<Spilled> {
-        let of_stage = self.stage.as_ref().map_or(0, Stage::bytes);
-        let bytes = self.bytes.max(of_stage);
+        let bytes = self.bytes();
         (bytes > 0).then_some(Spilled::Rows { bytes })
     }
 
     fn rewind(&mut self) {
         self.input.rewind();
+        self.bytes = self.bytes();
         self.stage = None;
         self.calls.clear();
         self.rows.clear();

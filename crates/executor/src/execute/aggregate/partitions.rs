@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use types::{Result, Value, granted};
+use types::{Result, Value};
 
 use super::{
     AggregateOperator,
@@ -83,11 +83,12 @@ impl AggregateOperator<'_> {
             return Ok(());
         }
         let made = self.sets[0].make_room(self.input.batch.len(), context);
-        if granted(made.await)?.is_none() || self.is_short(context) {
-            self.put_by.fill();
-            self.sets[0].close()?;
+        let made = made.await;
+        let is_short = self.is_short(context);
+        match self.put_by.fill_if(made, || is_short)? {
+            true => self.sets[0].close(),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Begins to group the next partition, once all groups were handed over; returns false if there is none.

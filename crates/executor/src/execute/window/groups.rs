@@ -6,25 +6,15 @@
 
 use std::cell::RefCell;
 
-use functions::{Body, WindowFunction, looks_at_place_alone};
+use functions::{Body, Place};
 use logical::relation::FrameUnits;
 use spill::{KeptReader, KeptRows};
-use types::{Result, Scratch, SqlError, SqlState, Value};
+use types::{Result, Scratch, Value, granted};
 
-use super::{Sorted, compare_keys, running::Running};
+use super::{Sorted, running::Running};
 use crate::execute::ExecutionContext;
 use batch::Rows;
-use planner::plan::{Bound, Window, WindowOrder};
-
-/// Returns whether a call looks no farther than at the peers of a row.
-pub(super) fn looks_at_peers_alone(call: &Window) -> bool {
-    match call.function.0.body {
-        Body::Aggregate(_) => {
-            matches!(call.start, Bound::UnboundedPreceding) && matches!(call.end, Bound::CurrentRow)
-        }
-        _ => looks_at_place_alone(call.function.0),
-    }
-}
+use planner::plan::{Window, WindowOrder, compare_keys};
 
 /// A call, and its state.
 struct Call<'p> {
@@ -52,56 +42,6 @@ fn running(window: &Window) -> Option<Running<'_>> {
         Body::Aggregate(definition) => Some(Running::new(window, definition)),
         _ => None,
     }
-}
-
-/// The place of a row in its partition.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    /// Number of rows before it.
-    row: usize,
-    /// Number of rows before its first peer.
-    peers: usize,
-    /// Number of groups of peers before its own.
-    group: usize,
-}
-
-impl<'a> functions::Partition<'a> for Place {
-    fn rows(&self) -> usize {
-        self.row + 1
-    }
-
-    fn row(&self) -> usize {
-        self.row
-    }
-
-    fn peers(&self) -> (usize, usize) {
-        (self.peers, self.row + 1)
-    }
-
-    fn groups_before(&self) -> usize {
-        self.group
-    }
-
-    fn framed(&self, _: usize) -> Option<usize> {
-        None
-    }
-
-    fn frame_rows(&self) -> usize {
-        0
-    }
-
-    fn argument(&self, _: usize, _: usize) -> Result<Value<'a>> {
-        let message = "a window function looks at more than a row's place";
-        Err(SqlError::new(SqlState::INTERNAL_ERROR, message))
-    }
-
-    fn arguments(&self) -> usize {
-        0
-    }
-}
-
-fn at_place<'a>(function: WindowFunction, place: Place) -> Result<Value<'a>> {
-    function(&place)
 }
 
 /// Difference of a row to the one before it.
@@ -132,8 +72,6 @@ pub(super) struct Groups<'p> {
     /// Values of the group for the calls whose value is that of the last peer.
     of_group: Rows,
     scratch: Scratch,
-    /// Most bytes that groups have had on the device.
-    bytes: u64,
 }
 
 impl<'p> Groups<'p> {
@@ -152,13 +90,12 @@ impl<'p> Groups<'p> {
             reader: KeptReader::default(),
             of_group: Rows::new(calls.len()),
             scratch: Scratch::new(),
-            bytes: 0,
         }
     }
 
     /// Returns the most bytes that groups have had on the device.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+        self.kept.borrow().bytes()
     }
 
     /// Adds the next rows with the values of the calls to `out`; returns false if there are none.
@@ -186,7 +123,7 @@ impl<'p> Groups<'p> {
             let (Some((row, keys)), Some(difference)) = (row, difference) else {
                 break;
             };
-            self.begin(difference, keys);
+            self.begin(difference, keys, context)?;
             self.add(row, context, out).await?;
             sorted.advance(context).await?;
         }
@@ -208,9 +145,14 @@ impl<'p> Groups<'p> {
     }
 
     /// Notes that a row with these keys comes next.
-    fn begin(&mut self, difference: Difference, keys: &[Value<'_>]) {
+    fn begin(
+        &mut self,
+        difference: Difference,
+        keys: &[Value<'_>],
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
         match difference {
-            Difference::None => return,
+            Difference::None => return Ok(()),
             Difference::Group => {
                 self.place.peers = self.place.row;
                 self.place.group += 1;
@@ -224,6 +166,7 @@ impl<'p> Groups<'p> {
         }
         self.last.restart(keys.len());
         self.last.push(keys.iter().copied());
+        self.last.settle(context.memory())
     }
 
     /// Takes a row into account, and adds it to `out`, or to those that wait.
@@ -247,16 +190,20 @@ impl<'p> Groups<'p> {
                         false => running.value(context, &self.scratch)?,
                     }
                 }
-                (None, Body::Window(function)) => at_place(function, self.place)?,
+                (None, Body::Window(function)) => self.place.value(function)?,
                 (None, _) => Value::Null,
             };
             values.push(value);
         }
         self.place.row += 1;
-        let waits = self.calls.iter().any(|call| call.is_of_peers);
-        let to = if waits { &mut self.waiting } else { out };
-        to.push(row.iter().copied().chain(values));
-        if self.waiting.is_full() {
+        let row = row.iter().copied().chain(values);
+        if !self.calls.iter().any(|call| call.is_of_peers) {
+            out.push(row);
+            return Ok(());
+        }
+        self.waiting.push(row);
+        let charged = granted(self.waiting.settle(context.memory()))?;
+        if charged.is_none() || self.waiting.is_full() {
             self.keep(context).await?;
         }
         Ok(())
@@ -279,6 +226,7 @@ impl<'p> Groups<'p> {
             _ => Ok(Value::Null),
         });
         self.of_group.try_push(values)?;
+        self.of_group.settle(context.memory())?;
         if !self.kept.get_mut().is_empty() {
             self.keep(context).await?;
             self.kept.get_mut().end();
@@ -295,7 +243,6 @@ impl<'p> Groups<'p> {
             self.waiting.clear();
             let kept = self.kept.get_mut();
             if self.reader.next() == kept.len() {
-                self.bytes = self.bytes.max(kept.bytes().unwrap_or(0));
                 kept.clear();
                 self.reader = KeptReader::default();
                 self.is_giving = false;

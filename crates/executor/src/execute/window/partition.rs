@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use functions::{Body, WindowFunction};
-use interleave::Gradual;
+use interleave::{Gradual, released};
 use types::{Charge, Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
@@ -11,9 +11,9 @@ use super::{
     frames::{Distances, Frames},
     running::Running,
 };
-use crate::execute::{BATCH_ROWS, ExecutionContext, sort::compare_keys};
-use batch::Rows;
-use planner::plan::{SortKey, Window, WindowOrder};
+use crate::execute::{BATCH_ROWS, ExecutionContext};
+use batch::{InOrder, Rows};
+use planner::plan::{SortKey, Window, WindowOrder, compare_keys};
 
 /// Bytes that are needed for each row while values are computed, beside rows and values: the beginning of its group.
 const ROW_BYTES: usize = size_of::<u32>();
@@ -21,8 +21,10 @@ const ROW_BYTES: usize = size_of::<u32>();
 /// Partitions that are in memory, one after the other.
 pub(super) struct Partitions<'p> {
     calls: Vec<&'p Window>,
-    /// Rows of the partition, each followed by its keys.
-    rows: Rows,
+    /// Number of the partition's rows.
+    rows: usize,
+    /// The rows, each followed by its keys, if they come from the device: others are the next ones in order.
+    copies: Rows,
     /// Values of each call for these rows.
     values: Vec<Rows>,
     /// Number of the rows that were given.
@@ -34,7 +36,8 @@ impl<'p> Partitions<'p> {
         Self {
             values: calls.iter().map(|_| Rows::new(1)).collect(),
             calls,
-            rows: Rows::default(),
+            rows: 0,
+            copies: Rows::default(),
             given: 0,
         }
     }
@@ -50,10 +53,10 @@ impl<'p> Partitions<'p> {
         out: &mut Rows,
     ) -> Result<bool> {
         while !out.is_full() {
-            if self.given == self.rows.len() && !self.read(sorted, context).await? {
+            if self.given == self.rows && !self.read(sorted, context).await? {
                 break;
             }
-            let row = &self.rows.row(self.given)[..sorted.width];
+            let row = &rows_of(sorted, &self.copies).row(self.given)[..sorted.width];
             let values = self.values.iter().map(|values| values.row(self.given)[0]);
             out.push(row.iter().copied().chain(values));
             self.given += 1;
@@ -67,46 +70,89 @@ impl<'p> Partitions<'p> {
         sorted: &mut Sorted<'_>,
         context: &ExecutionContext<'_>,
     ) -> Result<bool> {
-        let (order, width, memory) = (sorted.order, sorted.width, context.memory());
-        let of_partition = &order.keys[..order.partition];
-        // Memory of a large partition is not that of the next.
-        self.rows = Rows::new(width + order.keys.len());
         self.values.iter_mut().for_each(Rows::clear);
         self.given = 0;
-        while let Some((row, keys)) = sorted.row() {
-            if !self.rows.is_empty()
-                && compare_keys(of_partition, &self.rows.row(0)[width..], keys).is_ne()
-            {
-                break;
+        self.rows = match sorted.sorter.in_memory() {
+            Some(_) => {
+                sorted.sorter.skip(self.rows);
+                count(sorted, context).await
             }
-            self.rows.push(row.iter().chain(keys).copied());
-            sorted.advance(context).await?;
-            if self.rows.len().is_multiple_of(BATCH_ROWS) {
-                self.rows.settle(memory)?;
-            }
-        }
-        if self.rows.is_empty() {
+            None => self.copy(sorted, context).await?,
+        };
+        if self.rows == 0 {
             return Ok(false);
         }
-        self.rows.settle(memory)?;
         let mut charge = Charge::default();
-        charge.set(memory, self.rows.len() * ROW_BYTES)?;
+        charge.set(context.memory(), self.rows * ROW_BYTES)?;
         let partition = Partition {
-            order,
-            rows: &self.rows,
-            first_key: width,
+            order: sorted.order,
+            in_order: rows_of(sorted, &self.copies),
+            rows: self.rows,
+            first_key: sorted.width,
         };
         for (call, values) in self.calls.iter().zip(&mut self.values) {
             compute(call, &partition, context, values).await?;
         }
         Ok(true)
     }
+
+    /// Copies the rows of the next partition; returns how many there are.
+    async fn copy(
+        &mut self,
+        sorted: &mut Sorted<'_>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<usize> {
+        let (order, width, memory) = (sorted.order, sorted.width, context.memory());
+        let of_partition = &order.keys[..order.partition];
+        // Memory of a large partition is not that of the next.
+        let was_large = self.copies.len() > BATCH_ROWS;
+        self.copies = Rows::new(width + order.keys.len());
+        if was_large {
+            released().await;
+        }
+        while let Some((row, keys)) = sorted.row() {
+            if !self.copies.is_empty()
+                && compare_keys(of_partition, &self.copies.row(0)[width..], keys).is_ne()
+            {
+                break;
+            }
+            self.copies.push(row.iter().chain(keys).copied());
+            self.copies.settle(memory)?;
+            sorted.advance(context).await?;
+        }
+        Ok(self.copies.len())
+    }
+}
+
+/// Returns the number of rows of the next partition, which are in memory.
+async fn count(sorted: &Sorted<'_>, context: &ExecutionContext<'_>) -> usize {
+    let Some(rows) = sorted.sorter.in_memory() else {
+        return 0;
+    };
+    let of_partition = &sorted.order.keys[..sorted.order.partition];
+    let keys = |at| &rows.row(at)[sorted.width..];
+    let mut count = rows.len().min(1);
+    while count < rows.len() && compare_keys(of_partition, keys(0), keys(count)).is_eq() {
+        context.pause(1).await;
+        count += 1;
+    }
+    count
+}
+
+/// Returns the rows that begin with those of the partition: `copies`, or the next ones in order.
+fn rows_of<'r>(sorted: &'r Sorted<'_>, copies: &'r Rows) -> InOrder<'r> {
+    sorted.sorter.in_memory().unwrap_or(InOrder {
+        rows: copies,
+        order: None,
+    })
 }
 
 /// The rows of a partition, in its order.
 struct Partition<'r> {
     order: &'r WindowOrder,
-    rows: &'r Rows,
+    /// Rows, of which the first are those of the partition.
+    in_order: InOrder<'r>,
+    rows: usize,
     /// Position of a row's first key.
     first_key: usize,
 }
@@ -117,11 +163,11 @@ impl<'r> Partition<'r> {
     }
 
     fn row(&self, at: usize) -> &'r [Value<'r>] {
-        self.rows.row(at)
+        self.in_order.row(at)
     }
 
     fn order_keys(&self, at: usize) -> &'r [Value<'r>] {
-        &self.rows.row(at)[self.first_key + self.order.partition..]
+        &self.row(at)[self.first_key + self.order.partition..]
     }
 }
 
@@ -135,7 +181,7 @@ async fn compute(
     context: &ExecutionContext<'_>,
     values: &mut Rows,
 ) -> Result<()> {
-    let (rows, order) = (partition.rows.len(), partition.order_by());
+    let (rows, order) = (partition.rows, partition.order_by());
     let order_keys = |at: usize| partition.order_keys(at);
     // The first row of each group of equal rows.
     let mut group_starts = Gradual::from(vec![0]);
@@ -221,7 +267,7 @@ struct View<'a> {
 
 impl<'a> functions::Partition<'a> for View<'a> {
     fn rows(&self) -> usize {
-        self.partition.rows.len()
+        self.partition.rows
     }
 
     fn row(&self) -> usize {
