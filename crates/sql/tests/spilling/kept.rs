@@ -1,6 +1,6 @@
 //! Relations of WITH that are read several times, and have no room in memory.
 
-use super::{Device, MIXED, number};
+use super::{Device, number};
 
 const RELATIONS: &[&str] = &[
     // Two readers, one after the other, and one for each row of the other.
@@ -10,22 +10,22 @@ const RELATIONS: &[&str] = &[
      select 1, * from kept union all select 2, * from kept where id % 2 = 0",
     // A reader that ends early, beside one that goes on.
     "with kept as (select id, name from mixed offset 0)
-     select * from (select id, name from kept limit 5000) a union all select id, name from kept where id > 90000",
+     select * from (select id, name from kept limit 5000) a union all select id, name from kept where id > 40000",
     // A reader that begins again for each row.
     "with kept as (select id, name from mixed where id % 2 = 0)
      select o.i, (select count(name) from kept where id % o.i = 0) from generate_series(1, 5) o(i)",
     // A relation over another one, and one that reads itself.
     "with one as (select id, name from mixed), two as (select id, name from one where id % 3 > 0)
      select a.id, b.id from two a join two b on a.name = b.name and a.id < b.id join one c on c.id = a.id",
-    "with recursive n as (select 1 as i, repeat('x', 20) as t union all select i + 1, t from n where i < 60000)
+    "with recursive n as (select 1 as i, repeat('x', 20) as t union all select i + 1, t from n where i < 30000)
      select a.i, b.t from n a join n b on a.i = b.i - 1",
 ];
 
 #[test]
 fn relations_on_the_device_are_those_in_memory() {
-    let mut device = Device::new(MIXED);
+    let mut device = Device::mixed(50_000);
     let settings = [
-        "weft.statement_memory = '6MB'",
+        "weft.statement_memory = '3MB'",
         "work_mem = '1MB'",
         "work_mem = '64kB'",
     ];
@@ -40,7 +40,7 @@ fn relations_on_the_device_are_those_in_memory() {
 /// Two readers that take turns, one of which lies behind while rows are written.
 #[test]
 fn readers_that_lie_behind_find_their_place() {
-    let mut device = Device::new(MIXED);
+    let mut device = Device::mixed(100_000);
     let query = "with kept as materialized (select id, name from mixed)
                  select a.id, b.id, a.name = b.name from (select id, name, row_number() over () as n from kept) a
                  join lateral (select id, name from kept where id = a.id limit 1) b on true
@@ -54,7 +54,7 @@ fn readers_that_lie_behind_find_their_place() {
 
 #[test]
 fn relations_on_the_device_end_as_others() {
-    let mut device = Device::new(MIXED);
+    let mut device = Device::mixed(100_000);
     device.check_ends(
         "with kept as (select id, name from mixed) select id, name from kept union all select id, name from kept",
     );

@@ -1,6 +1,6 @@
 //! Statements beside others that have the database's memory.
 
-use super::{Device, MIXED, joins::SIDES};
+use super::{Device, joins::SIDES, mixed};
 
 /// A statement may hold more than the database has left: a join was refused memory where it could put rows by.
 #[test]
@@ -26,7 +26,7 @@ fn statements_use_the_device_when_the_database_has_less_than_their_share() {
 /// A statement that may hold much more than the database has left goes on on the device, whatever keeps its rows.
 #[test]
 fn statements_use_the_device_beside_a_neighbour_that_holds_memory() {
-    let mut device = Device::within(80 << 20, MIXED);
+    let mut device = Device::within(40 << 20, &mixed(50_000));
     let queries = [
         "select distinct name, at, list, wide, number, few, id from mixed",
         "select * from mixed except select * from mixed where id % 3 = 0",
@@ -34,15 +34,15 @@ fn statements_use_the_device_beside_a_neighbour_that_holds_memory() {
         "select *, rank() over (order by name, id) from mixed",
         "select *, lag(id) over (partition by few order by id) from mixed",
     ];
-    let mut roomy = Device::new(MIXED);
+    let mut roomy = Device::mixed(50_000);
     let neighbour = device.bed.client();
     // A nested loop keeps one of its sides.
-    let held = "set weft.statement_memory = '80MB'; begin; declare c cursor for
+    let held = "set weft.statement_memory = '40MB'; begin; declare c cursor for
                 select a.id, b.name, b.at, b.number from mixed a, mixed b; fetch 1 from c";
     device.bed.run_in(&neighbour, held).unwrap();
     device
         .bed
-        .run("set weft.statement_memory = '80MB'")
+        .run("set weft.statement_memory = '40MB'")
         .unwrap();
     for query in queries {
         assert!(device.sorted(query) == roomy.sorted(query), "{query}");
