@@ -6,8 +6,8 @@
 //! the rows in memory are written reads their run from its beginning, and leaves out what it had read.
 //!
 //! # Bounds
-//! Once there are runs, rows in memory take a part of the operator's memory ([`BEHIND_PART`]), a piece of the file, or a
-//! batch.
+//! Once there are runs, rows in memory take a part of the operator's memory ([`BEHIND_PART`]), a piece of the file, or
+//! a batch.
 //! A writer and each reader of a run have the memory that the crate `spill` says, and a reader a batch of rows.
 
 use std::{cell::RefCell, ops::Range, rc::Rc};
