@@ -4,7 +4,7 @@ use super::{Device, number};
 
 /// Settings under which the queries below have no room.
 const SETTINGS: &[&str] = &[
-    "weft.statement_memory = '4MB'",
+    "weft.statement_memory = '3MB'",
     "work_mem = '1MB'",
     "work_mem = '64kB'",
 ];
@@ -38,7 +38,7 @@ const PARTITIONS: &[&str] = &[
 
 #[test]
 fn windows_on_the_device_have_the_values_of_those_in_memory() {
-    let mut device = Device::mixed(40_000);
+    let mut device = Device::mixed(25_000);
     let all = [PLACES, PARTITIONS].concat();
     for lines in device.check_alike(&all, SETTINGS) {
         let disk = number(&lines, "Storage: Disk  Maximum Storage: ");
