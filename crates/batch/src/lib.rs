@@ -19,7 +19,7 @@ pub use self::{
     integer_hash_table::{Filling, IntegerHashTable, RowKeys, mixed},
     integer_keys::IntegerKeys,
     key_filter::KeyFilter,
-    merge_sort::{Order, bytes_of, sort_by},
+    merge_sort::{InOrder, Order, bytes_of, sort_by},
     owned::{OwnedRows, OwnedValue},
     rows::{BATCH_BYTES, BATCH_ROWS, FixedRows, NO_ROW, NewRow, Rows},
     spare::SpareRows,

@@ -6,6 +6,8 @@ use std::{cmp::Ordering, ops::Deref, rc::Rc};
 use interleave::{Gradual, Turn};
 use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
+use crate::Rows;
+
 /// Number of items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
 
@@ -84,6 +86,33 @@ impl Deref for Order {
 
     fn deref(&self) -> &[u32] {
         &self.numbers
+    }
+}
+
+/// Rows in memory, in an order.
+#[derive(Clone, Copy)]
+pub struct InOrder<'r> {
+    /// The rows, in any order.
+    pub rows: &'r Rows,
+    /// Positions of the rows, if they do not lie in the order.
+    pub order: Option<&'r [u32]>,
+}
+
+impl<'r> InOrder<'r> {
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.order.map_or(self.rows.len(), <[u32]>::len)
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the row at a place of the order.
+    pub fn row(&self, at: usize) -> &'r [Value<'r>] {
+        self.rows
+            .row(self.order.map_or(at, |order| order[at] as usize))
     }
 }
 

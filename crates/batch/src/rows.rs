@@ -84,11 +84,25 @@ struct Full {
     parts: Vec<Vec<Value<'static>>>,
     /// All arenas but the last.
     arenas: Vec<Scratch>,
+    /// Number of the arenas that are charged as a whole; later ones may have been taken over before they were.
+    charged_arenas: usize,
     /// Bytes of the parts, and of the arenas.
     part_bytes: usize,
     arena_bytes: usize,
     /// Charge for the parts.
     charge: Charge,
+}
+
+impl Full {
+    /// Charges to a statement the arenas that are not charged as a whole yet, and the parts.
+    fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        while let Some(arena) = self.arenas.get(self.charged_arenas) {
+            arena.charge_to(memory);
+            arena.settle()?;
+            self.charged_arenas += 1;
+        }
+        self.charge.set(memory, self.part_bytes)
+    }
 }
 
 impl Release for Full {
@@ -402,8 +416,7 @@ impl Rows {
             self.begin_arena();
         }
         if let Some(full) = &mut self.full {
-            let part_bytes = full.part_bytes;
-            full.charge.set(memory, part_bytes)?;
+            full.settle(memory)?;
         }
         if let Some(columns) = &mut self.columns {
             columns.settle(memory)?;

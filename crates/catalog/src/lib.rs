@@ -12,6 +12,7 @@
 //! | --- | --- |
 //! | descriptors | `object.rs`, `table.rs`, `index.rs`, `constraint.rs`, `statistics_object.rs`, `sequence.rs`, `view.rs`, `schema.rs`, `role.rs`, `enumeration.rs` |
 //! | expressions that are kept as text, types as they are written down | `expression.rs`, `type_name.rs` |
+//! | keys for rows of tables without a primary key | `row_numbers.rs` |
 //! | one version, and names in it | `snapshot.rs`, `names.rs` |
 //! | the newest version, for all; opening a database | `store.rs`, `record.rs` |
 //! | changes of a transaction | `change.rs` |
@@ -37,6 +38,7 @@ mod object;
 pub mod postgres;
 mod record;
 mod role;
+mod row_numbers;
 mod schema;
 mod sequence;
 mod session_values;
@@ -66,6 +68,7 @@ pub use self::{
     index::{Index, IndexColumn, IndexKey},
     object::{Kind, Object, ObjectId},
     role::Role,
+    row_numbers::RowNumbers,
     schema::Schema,
     sequence::{OwnedBy, Sequence, SequenceOptions},
     session_values::SessionValues,

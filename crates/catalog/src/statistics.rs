@@ -1,6 +1,6 @@
 //! Statistics of the values in a table, for the planner. They may be out of date, but not for long.
 //!
-//! Statistics are found by the executor (`executor/statistics.rs`); this module keeps them. Each
+//! Statistics are found by crate `samples`; this module keeps them. Each
 //! table's are a record of their own, written by the transaction that has found them and published
 //! when it commits, as definitions are (`store.rs`), but not as a part of a version of the catalog:
 //! new ones leave all plans in force that do not ask for them. All descriptors of a table share one

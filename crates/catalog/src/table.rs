@@ -194,6 +194,19 @@ impl Column {
 }
 
 impl Table {
+    /// Returns the value of a column in a row of the table; a row that is older than the column has what the column
+    /// says.
+    ///
+    /// # Errors
+    /// XX001 for a row, or a value in the catalog, that is damaged.
+    #[inline]
+    pub fn value<'a>(&'a self, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
+        match row.value(at)? {
+            Some(value) => Ok(value),
+            None => self.columns[at].missing_value(),
+        }
+    }
+
     /// Returns whether the columns that are left of those it had `before` have the same names and
     /// types.
     pub(crate) fn has_columns_of(&self, before: &Table) -> bool {

@@ -16,7 +16,7 @@
 //! | rows by their values; by keys of joins; by integers; numbers by one integer | `tuple_hash_table.rs`; `join_hash_table.rs`; `batch/integer_hash_table.rs`; `batch/integer_keys.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `batch/merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
-//! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
+//! | memory and time of an execution, rows on the device; its measurement | crate `spill`; `measure.rs` |
 //! | rows that a client sends | `copy_source.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | groups by several workers | `parallel.rs` |
@@ -25,7 +25,6 @@
 
 mod aggregate;
 mod apply;
-mod budget;
 mod change;
 mod change_row;
 mod copy_source;
@@ -51,7 +50,6 @@ mod node;
 mod open;
 mod opened;
 mod parallel;
-mod row_numbers;
 mod scan;
 mod sequences;
 mod set_operation;
@@ -67,26 +65,25 @@ mod window;
 use std::{future::Future, pin::Pin, rc::Rc, sync::Arc};
 
 use ::functions::{Context, Environment, Patterns};
-use engine::Transaction;
+use engine::{Session, Transaction};
 use interleave::{Turn, yield_now};
 use types::{Memory, Result, Scratch, Settings, Value};
 
 use advisory::SessionLocks;
 use batch::{Rows, SpareRows};
-use catalog::Catalog;
+use catalog::{Catalog, RowNumbers};
 use planner::program::Evaluator;
+use spill::PutBy;
 
 pub use batch::BATCH_ROWS;
+pub use spill::{Budget, Spilled};
 
 pub use self::{
-    budget::Budget,
     key_changes::{Happened, KeyChanges, Noted, Place, Reference},
     lock_rows::lock_rows,
-    measure::{Measurement, Measurements, Spent, Spilled},
+    measure::{Measurement, Measurements, Spent},
     opened::Opened,
     parallel::{Division, Helper, Helpers, Part},
-    row_numbers::RowNumbers,
-    scan::column,
     sequences::Counters,
     shared::SharedRows,
 };
@@ -169,6 +166,11 @@ impl ExecutionContext<'_> {
     #[inline]
     pub fn turn(&self) -> &Turn {
         self.budget.turn()
+    }
+
+    /// Returns the session of the statement, which has the device.
+    pub(crate) fn session(&self) -> &Rc<Session> {
+        self.transaction.session()
     }
 
     /// Returns the memory that the execution holds.
@@ -330,6 +332,24 @@ impl<'p> Input<'p> {
         let more = self.operator.next(context, &mut self.batch).await?;
         self.batch.settle(context.memory())?;
         Ok(more)
+    }
+
+    /// Returns whether there are rows that were not looked at, of the input or of the partition of rows that were put
+    /// by which is read in its place; reads a batch if the last one is used up.
+    pub(crate) async fn more_or_put_by(
+        &mut self,
+        put_by: &mut PutBy,
+        context: &ExecutionContext<'_>,
+    ) -> Result<bool> {
+        if !put_by.is_reading() {
+            return self.more(context).await;
+        }
+        if self.taken < self.batch.len() {
+            return Ok(true);
+        }
+        self.batch.clear();
+        self.taken = 0;
+        put_by.read(&mut self.batch, context.budget).await
     }
 
     /// Returns whether all rows were looked at, and the operator knows that there are no more.

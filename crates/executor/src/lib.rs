@@ -1,11 +1,6 @@
 //! The executor: operators that run plans over the engine.
 //!
-//! Beside the operators lie samples of tables, and the keys of indexes on expressions: both run programs, or are called
-//! by a running plan.
-//!
 //! The crate knows plans, programs, the catalog and the engine. It never parses, binds or plans a
 //! client's statement, and knows no session.
 
 pub mod execute;
-pub mod index_keys;
-pub mod statistics;

@@ -167,7 +167,7 @@ impl Describing<'_> {
                     ..self.over(title, &aggregate.input)
                 }
             }
-            Plan::Window { input, windows } => {
+            Plan::Window { input, windows, .. } => {
                 let calls = windows.iter().map(|window| {
                     format!(
                         "{}({})",

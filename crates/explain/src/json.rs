@@ -77,6 +77,10 @@ fn operator(node: &Node, options: &ExplainOptions<'_>) -> Value {
                 put("Sort Space Used", json!(bytes.div_ceil(1024)));
                 put("Sort Space Type", json!("Disk"));
             }
+            Some(Spilled::Rows { bytes }) => {
+                put("Storage", json!("Disk"));
+                put("Maximum Storage", json!(bytes.div_ceil(1024)));
+            }
             Some(Spilled::Hash { batches, bytes }) => {
                 put("Batches", json!(batches));
                 put("Disk Usage", json!(bytes.div_ceil(1024)));

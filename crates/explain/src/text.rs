@@ -66,6 +66,11 @@ fn operator(
             let method = format!("Sort Method: external merge  Disk: {kilobytes}kB");
             lines.push(format!("{below}{method}"));
         }
+        Some(Spilled::Rows { bytes }) => {
+            let kilobytes = bytes.div_ceil(1024);
+            let storage = format!("Storage: Disk  Maximum Storage: {kilobytes}kB");
+            lines.push(format!("{below}{storage}"));
+        }
         Some(Spilled::Hash { batches, bytes }) => {
             let kilobytes = bytes.div_ceil(1024);
             lines.push(format!(

@@ -50,6 +50,6 @@ pub use resolve::{
 };
 pub use set::{Rows, SetFunction};
 pub use string::{quoted_identifier, quoted_literal, write_identifier};
-pub use window::{Partition, WindowFunction};
+pub use window::{Partition, Place, WindowFunction, looks_at_place_alone};
 
 pub use patterns::Patterns;

@@ -42,6 +42,69 @@ pub trait Partition<'a> {
 /// The value of a window function at the partition's current row.
 pub type WindowFunction = for<'a> fn(&dyn Partition<'a>) -> Result<Value<'a>>;
 
+/// Returns whether a function is one of those over windows that need to know a row's place in its partition alone: the
+/// rows, peers and groups before it.
+pub fn looks_at_place_alone(function: &Function) -> bool {
+    let is_window = matches!(function.body, Body::Window(_));
+    is_window && matches!(function.name, "row_number" | "rank" | "dense_rank")
+}
+
+/// The place of a row in its partition: all that functions need that [look at it alone](looks_at_place_alone).
+#[derive(Clone, Copy, Default)]
+pub struct Place {
+    /// Number of rows before it.
+    pub row: usize,
+    /// Number of rows before its first peer.
+    pub peers: usize,
+    /// Number of groups of peers before its own.
+    pub group: usize,
+}
+
+impl Place {
+    /// Returns the value of a function that looks at the place alone.
+    ///
+    /// # Errors
+    /// XX000 if it looks at more.
+    pub fn value<'a>(self, function: WindowFunction) -> Result<Value<'a>> {
+        function(&self)
+    }
+}
+
+impl<'a> Partition<'a> for Place {
+    fn rows(&self) -> usize {
+        self.row + 1
+    }
+
+    fn row(&self) -> usize {
+        self.row
+    }
+
+    fn peers(&self) -> (usize, usize) {
+        (self.peers, self.row + 1)
+    }
+
+    fn groups_before(&self) -> usize {
+        self.group
+    }
+
+    fn framed(&self, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn frame_rows(&self) -> usize {
+        0
+    }
+
+    fn argument(&self, _: usize, _: usize) -> Result<Value<'a>> {
+        let message = "a window function looks at more than a row's place";
+        Err(SqlError::new(SqlState::INTERNAL_ERROR, message))
+    }
+
+    fn arguments(&self) -> usize {
+        0
+    }
+}
+
 fn number(count: usize) -> Value<'static> {
     Value::Int8(count as i64)
 }

@@ -47,9 +47,10 @@ mod walk;
 mod write;
 mod write_nodes;
 
-use std::sync::Arc;
+use std::{cmp::Ordering, sync::Arc};
 
-use types::{Type, key::KeyColumn, row::RowLayout};
+use functions::{Body, looks_at_place_alone};
+use types::{Type, Value, compare::compare_as, key::KeyColumn, row::RowLayout};
 
 use crate::program::Program;
 use catalog::{ObjectId, Table};
@@ -156,6 +157,8 @@ pub enum Plan {
     Window {
         /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Orders of rows that the calls need, without repetitions.
+        orders: Vec<WindowOrder>,
         /// Calls of window functions; each adds one column to those of the input, in this order.
         windows: Vec<Window>,
     },
@@ -167,6 +170,8 @@ pub enum Plan {
         on: Vec<Program>,
         /// Types of the values of `on`, one for each.
         types: Vec<Type>,
+        /// Whether equal rows come one after the other, in an order that stays.
+        is_grouped: bool,
     },
     /// `ORDER BY`: the input's rows, sorted in memory.
     Sort {
@@ -398,16 +403,36 @@ pub struct Window {
     pub argument_types: Vec<Type>,
     /// `FILTER (WHERE ..)`: condition on the input's rows; `None` aggregates all rows.
     pub filter: Option<Program>,
-    /// `PARTITION BY`: programs over a row of the input; empty is one partition for all rows.
-    pub partition: Vec<Program>,
-    /// `ORDER BY`: order of the rows within a partition; empty makes all rows peers.
-    pub order: Vec<SortKey>,
+    /// Number of the order that the call needs.
+    pub order: usize,
     /// `ROWS`, `RANGE` or `GROUPS`: unit in which the frame's bounds are counted.
     pub units: FrameUnits,
     /// First row of the frame.
     pub start: Bound,
     /// Last row of the frame.
     pub end: Bound,
+}
+
+impl Window {
+    /// Returns whether the call looks no farther than at the peers of a row: its partition need not be in memory.
+    pub fn looks_at_peers_alone(&self) -> bool {
+        match self.function.0.body {
+            Body::Aggregate(_) => {
+                matches!(self.start, Bound::UnboundedPreceding)
+                    && matches!(self.end, Bound::CurrentRow)
+            }
+            _ => looks_at_place_alone(self.function.0),
+        }
+    }
+}
+
+/// An order in which calls of window functions find their rows.
+#[derive(Debug)]
+pub struct WindowOrder {
+    /// `PARTITION BY`, in any order, and then `ORDER BY`: values of a row of the input.
+    pub keys: Vec<SortKey>,
+    /// Number of keys that belong to `PARTITION BY`: rows that are equal in them are a partition.
+    pub partition: usize,
 }
 
 /// One end of a frame.
@@ -436,6 +461,25 @@ pub struct SortKey {
     pub descending: bool,
     /// `NULLS FIRST`: NULLs come before all values, whatever the direction.
     pub nulls_first: bool,
+}
+
+/// Returns the order of two rows of keys.
+pub fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
+    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
+        let order = match (left.is_null(), right.is_null()) {
+            (true, true) => continue,
+            (true, false) if key.nulls_first => Ordering::Less,
+            (true, false) => Ordering::Greater,
+            (false, true) if key.nulls_first => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) if key.descending => compare_as(key.ty, *right, *left),
+            (false, false) => compare_as(key.ty, *left, *right),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
 }
 
 /// A sort of rows that come in the order of the first keys. Rows that are equal in these are a group; all rows of a

@@ -105,7 +105,8 @@ impl SortedRuns {
     }
 
     /// Begins the merge of all runs in the order of `compare`, with around `memory_bytes` of memory, as work of `turn`.
-    /// Runs that do not fit into that are merged to larger ones before, of which no more than `limit` rows are kept.
+    /// Runs that do not fit into that are merged to larger ones before, of which no more than `limit` rows are kept:
+    /// in passes over all runs, so that equal rows stay in the order of their runs.
     ///
     /// # Errors
     /// 53200 if the statement may not hold the memory of two runs; errors of the device.
@@ -123,17 +124,30 @@ impl SortedRuns {
         turn: &Turn,
     ) -> Result<Merge> {
         let most = memory_bytes / self.bytes_of_run();
-        let most = most.clamp(RUNS_MIN, RUNS_MAX);
+        let mut most = most.clamp(RUNS_MIN, RUNS_MAX);
+        // Runs that this pass has not come to yet. Those that it has merged lie behind them in the list, and come
+        // before them in the order of equal rows.
+        let mut left = self.runs.len();
         loop {
+            let beyond = self.runs.len().saturating_sub(most);
+            if beyond == 0 || left < RUNS_MIN {
+                self.runs.rotate_left(left);
+                left = self.runs.len();
+            }
             // The last merge has as many as it can.
-            let several = match self.runs.len().checked_sub(most) {
-                None | Some(0) => self.runs.len(),
-                Some(beyond) => most.min(beyond + 1),
+            let several = match beyond {
+                0 => left,
+                _ => left.min(most).min(beyond + 1),
             };
             let mut merge = self.begin(several, compare, turn).await?;
             if self.runs.is_empty() {
                 self.writer = None;
                 return Ok(merge);
+            }
+            let begun = merge.heads.len();
+            left -= begun;
+            if begun < several {
+                most = begun;
             }
             let mut given = 0;
             while given < limit

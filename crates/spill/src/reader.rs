@@ -19,11 +19,47 @@ const BUFFERS: usize = 2;
 /// Divisor of a piece for the bytes of rows that are handed over at once: these take more in memory.
 const PORTIONS: usize = 4;
 
+/// The run that a reader reads.
+#[derive(Debug)]
+enum Source {
+    /// A run that is read once, with the pieces whose reading has not begun.
+    Once(Run),
+    /// A run that may be read again, and the number of pieces whose reading has begun.
+    Again(Rc<Run>, usize),
+}
+
+impl Source {
+    fn run(&self) -> &Run {
+        match self {
+            Source::Once(run) => run,
+            Source::Again(run, _) => run,
+        }
+    }
+
+    /// Returns the piece that is to be read next.
+    fn next(&mut self) -> Option<u64> {
+        match self {
+            Source::Once(run) => run.pieces.pop_front(),
+            Source::Again(run, begun) => {
+                let next = run.pieces.get(*begun).copied();
+                *begun += 1;
+                next
+            }
+        }
+    }
+
+    /// Frees a piece that was read, unless the run may be read again.
+    fn end(&self, piece: u64) {
+        if let Source::Once(run) = self {
+            run.file.free_piece(piece);
+        }
+    }
+}
+
 /// A reader of a run: see the crate's text.
 #[derive(Debug)]
 pub struct RunReader {
-    /// The run, with the pieces whose reading has not begun.
-    run: Run,
+    source: Source,
     /// Bytes of rows in these pieces.
     unread: u64,
     /// Bytes of rows that were not handed over.
@@ -53,13 +89,28 @@ impl RunReader {
     /// # Suspension
     /// A device wait, in line at the gate.
     pub async fn new(run: Run, memory: &Rc<Memory>) -> Result<Self> {
-        let piece_bytes = run.file.piece_bytes();
+        Self::of(Source::Once(run), memory).await
+    }
+
+    /// Begins to read a run that can be read again, charged to `memory`.
+    ///
+    /// # Errors
+    /// Errors of [`RunReader::new`].
+    ///
+    /// # Suspension
+    /// A device wait, in line at the gate.
+    pub async fn again(run: &Rc<Run>, memory: &Rc<Memory>) -> Result<Self> {
+        Self::of(Source::Again(run.clone(), 0), memory).await
+    }
+
+    async fn of(source: Source, memory: &Rc<Memory>) -> Result<Self> {
+        let (piece_bytes, bytes) = (source.run().file.piece_bytes(), source.run().bytes);
         let mut charge = Charge::default();
         charge.set(memory, Self::memory_bytes(piece_bytes))?;
         let mut reader = Self {
-            unread: run.bytes,
-            left: run.bytes,
-            run,
+            unread: bytes,
+            left: bytes,
+            source,
             piece: Buffer::with_capacity(piece_bytes),
             at: 0,
             reading: None,
@@ -89,7 +140,7 @@ impl RunReader {
     /// Dropping the future loses rows: the reader can only be dropped.
     pub async fn read(&mut self, out: &mut Rows, turn: &Turn) -> Result<bool> {
         let (left_before, width) = (self.left, out.width());
-        let portion = (self.run.file.piece_bytes() / PORTIONS) as u64;
+        let portion = (self.piece_bytes() / PORTIONS) as u64;
         let mut added = 0;
         while self.left > 0 && added < BATCH_ROWS && left_before - self.left < portion {
             self.bring_row().await?;
@@ -109,6 +160,11 @@ impl RunReader {
         Ok(added > 0)
     }
 
+    /// Returns the bytes of a piece of the run's file.
+    fn piece_bytes(&self) -> usize {
+        self.source.run().file.piece_bytes()
+    }
+
     /// Makes sure that the next row lies in the buffer as a whole, or else in `row`.
     async fn bring_row(&mut self) -> Result<()> {
         self.row.clear();
@@ -125,7 +181,7 @@ impl RunReader {
     /// Moves bytes into `row` until it has as many.
     async fn collect(&mut self, bytes: usize) -> Result<()> {
         self.row.reserve_exact(bytes.saturating_sub(self.row.len()));
-        let buffers = Self::memory_bytes(self.run.file.piece_bytes());
+        let buffers = Self::memory_bytes(self.piece_bytes());
         self.charge
             .set(&self.memory, buffers + self.row.capacity())?;
         while self.row.len() < bytes {
@@ -157,7 +213,7 @@ impl RunReader {
 
     /// Gives back the memory of a row that was larger than a piece.
     fn forget_large_row(&mut self) {
-        let piece_bytes = self.run.file.piece_bytes();
+        let piece_bytes = self.piece_bytes();
         if self.row.capacity() > piece_bytes {
             self.row = Vec::new();
             self.charge.lower(Self::memory_bytes(piece_bytes));
@@ -167,19 +223,19 @@ impl RunReader {
     /// Waits for the next piece, and begins to read the one behind it.
     async fn next_piece(&mut self) -> Result<()> {
         let (piece, reading) = self.reading.take().ok_or_else(damaged)?;
-        let read = reading.end(&self.run.file.session).await;
+        let read = reading.end(&self.source.run().file.session).await;
         let before = std::mem::replace(&mut self.piece, read.map_err(failed)?);
-        self.run.file.free_piece(piece);
+        self.source.end(piece);
         self.at = 0;
         self.read_ahead(before).await
     }
 
     /// Begins to read the next piece, if there is one, into `buffer`.
     async fn read_ahead(&mut self, mut buffer: Buffer) -> Result<()> {
-        let Some(piece) = self.run.pieces.pop_front() else {
+        let Some(piece) = self.source.next() else {
             return Ok(());
         };
-        let file = &self.run.file;
+        let file = &self.source.run().file;
         let bytes = self.unread.min(file.piece_bytes() as u64);
         self.unread -= bytes;
         buffer.set_len(round_up(bytes as usize));

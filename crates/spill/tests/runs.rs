@@ -1,14 +1,14 @@
 //! Runs of rows: written and read again, merged within little memory, and gone with their owner, also on a device that
 //! is slow, cuts transfers short, fails or is full.
 
-use std::{cmp::Ordering, rc::Rc};
+use std::{cell::RefCell, cmp::Ordering, rc::Rc};
 
 use batch::Rows;
 use engine::{Database, DatabaseConfig, LogConfig, RecoveryConfig, Session};
 use fastrand::Rng;
 use interleave::{Clock, FromFn, Turn, Worker, WorkerConfig};
 use io::{Faults, SimulatedDisk};
-use spill::{RunReader, RunWriter, SortedRuns, SpillFile};
+use spill::{Budget, KeptReader, KeptRows, RunReader, RunWriter, SortedRuns, SpillFile};
 use types::{Allowance, Charge, Memory, Result, SqlState, Value, compare::compare};
 
 /// A slow device that cuts transfers short and ends them in any order.
@@ -209,8 +209,16 @@ fn by_number(one: &[Value<'_>], other: &[Value<'_>]) -> Ordering {
     compare(one[0], other[0])
 }
 
+/// Returns the number that a row begins with.
+fn number_of(row: &[Value<'_>]) -> i32 {
+    match row[0] {
+        Value::Int4(number) => number,
+        _ => panic!("{row:?} is no row that was written"),
+    }
+}
+
 /// Runs of all lengths, the empty one included, more than can be read at once; equal rows stay in the order of their
-/// runs as far as one merge goes.
+/// runs, which merges of several passes once mixed up.
 #[test]
 fn sorted_runs_are_merged_in_several_passes() {
     let mut bed = Bed::new(4);
@@ -221,6 +229,8 @@ fn sorted_runs_are_merged_in_several_passes() {
             (2, 3, 5, usize::MAX),
             (3, 40, 2, usize::MAX),
             (4, 23, 5, usize::MAX),
+            (6, 5, 2, usize::MAX),
+            (7, 11, 3, usize::MAX),
             (5, 23, 5, 100),
         ] {
             let (turn, mut random) = (Turn::default(), Rng::with_seed(seed));
@@ -235,7 +245,7 @@ fn sorted_runs_are_merged_in_several_passes() {
                 let mut order: Vec<_> = (0..rows.len()).collect();
                 order.sort_by(|one, other| by_number(rows.row(*one), rows.row(*other)));
                 for at in order {
-                    all.push(format!("{:?}", rows.row(at)[0]));
+                    all.push((number_of(rows.row(at)), format!("{:?}", rows.row(at))));
                     let writer = sorted.writer().unwrap();
                     writer
                         .push(rows.row(at).iter().copied(), &turn)
@@ -248,39 +258,34 @@ fn sorted_runs_are_merged_in_several_passes() {
             let bytes = most * 4 * PIECE_BYTES;
             let merge = sorted.merge(bytes, limit, &by_number, &turn).await;
             let mut merge = merge.unwrap();
-            let (mut found, mut last) = (Vec::new(), i32::MIN);
+            let mut found = Vec::new();
             while found.len() < limit
                 && let Some(row) = merge.first()
             {
-                let Value::Int4(number) = row[0] else {
-                    panic!("{row:?} is no row that was written");
-                };
-                assert!(last <= number, "{last} before {number}");
-                last = number;
-                found.push(format!("{:?}", row[0]));
+                found.push((number_of(row), format!("{row:?}")));
                 merge.advance(&by_number, &turn).await.unwrap();
             }
-            let number = |text: &String| text[5..text.len() - 1].parse::<i32>().unwrap();
-            all.sort_by_key(number);
+            all.sort_by_key(|(number, _)| *number);
             all.truncate(limit);
-            assert_eq!(found, all, "{runs} runs, {most} at once");
+            assert!(found == all, "{runs} runs, {most} at once");
             assert!(sorted.is_empty());
         }
     });
 }
 
-/// A merge that is refused the memory of all runs goes on with fewer at once.
+/// A merge that is refused the memory of all runs goes on with fewer at once; equal rows stay in the order of their
+/// runs.
 #[test]
 fn a_merge_takes_the_memory_that_there_is() {
     Bed::new(5).run(async |session, memory| {
         let turn = Turn::default();
         let charge = Charge::default();
-        let mut sorted = SortedRuns::new(&session, PIECE_BYTES, &memory, charge, 1).unwrap();
+        let mut sorted = SortedRuns::new(&session, PIECE_BYTES, &memory, charge, 2).unwrap();
         for run in 0..20 {
             for number in 0..500 {
                 let writer = sorted.writer().unwrap();
                 writer
-                    .push([Value::Int4(number * 20 + run)], &turn)
+                    .push([Value::Int4(number), Value::Int4(run)], &turn)
                     .await
                     .unwrap();
             }
@@ -292,8 +297,9 @@ fn a_merge_takes_the_memory_that_there_is() {
             .unwrap();
         let merge = sorted.merge(1 << 30, usize::MAX, &by_number, &turn).await;
         let mut merge = merge.unwrap();
-        for number in 0..10_000 {
-            assert_same(merge.first().unwrap(), &[Value::Int4(number)]);
+        for at in 0..10_000 {
+            let row = [at / 20, at % 20].map(Value::Int4);
+            assert_same(merge.first().unwrap(), &row);
             merge.advance(&by_number, &turn).await.unwrap();
         }
         assert!(merge.first().is_none());
@@ -387,4 +393,132 @@ fn a_task_that_is_dropped_leaves_nothing() {
         drop(task);
         bed.run(async |_, _| {});
     }
+}
+
+/// Readers of one run read it each from the beginning, also where one of them is dropped amid it.
+#[test]
+fn a_run_is_read_by_several_readers() {
+    let mut bed = Bed::new(3);
+    bed.disk.set_faults(SLOW);
+    bed.run(async |session, memory| {
+        let (turn, mut random) = (Turn::default(), Rng::with_seed(7));
+        let file = SpillFile::new(&session, PIECE_BYTES).unwrap();
+        let mut writer = RunWriter::new(&file, &memory, Charge::default()).unwrap();
+        let mut rows = Rows::new(3);
+        (0..3000).for_each(|_| add_row(&mut rows, &mut random, 300));
+        write(&mut writer, &rows, &turn).await.unwrap();
+        let run = Rc::new(writer.finish().await.unwrap());
+        let bytes = file.bytes();
+        let mut readers = Vec::new();
+        for _ in 0..3 {
+            readers.push((RunReader::again(&run, &memory).await.unwrap(), 0));
+        }
+        let mut given_up = RunReader::again(&run, &memory).await.unwrap();
+        let mut read = Rows::new(3);
+        given_up.read(&mut read, &turn).await.unwrap();
+        drop(given_up);
+        while !readers.is_empty() {
+            let number = random.usize(..readers.len());
+            let (reader, at) = &mut readers[number];
+            read.clear();
+            let more = reader.read(&mut read, &turn).await.unwrap();
+            for row in read.iter() {
+                assert_same(row, rows.row(*at));
+                *at += 1;
+            }
+            if !more {
+                assert_eq!(*at, rows.len());
+                readers.swap_remove(number);
+            }
+        }
+        // The pieces belong to the run until it goes.
+        write(&mut writer, &rows, &turn).await.unwrap();
+        let other = writer.finish().await.unwrap();
+        assert!(file.bytes() > bytes);
+        let bytes = file.bytes();
+        drop((run, other));
+        write(&mut writer, &rows, &turn).await.unwrap();
+        writer.finish().await.unwrap();
+        assert_eq!(file.bytes(), bytes);
+    });
+}
+
+/// Rows that are kept are given to each reader in their order, wherever it lies when they are put by.
+#[test]
+fn kept_rows_are_given_to_each_reader() {
+    let mut bed = Bed::new(4);
+    bed.disk.set_faults(SLOW);
+    bed.run(async |session, memory| {
+        let budget = Budget::new(memory.allowance(), 4 << 20).with_operator_bytes(Some(100 << 10));
+        let mut random = Rng::with_seed(9);
+        let (mut all, kept) = (Rows::new(3), RefCell::new(KeptRows::new(3)));
+        let mut readers: [KeptReader; 4] = Default::default();
+        while all.len() < 5000 || readers.iter().any(|reader| reader.next() < all.len()) {
+            if all.len() < 5000 {
+                let mut fresh = Rows::new(3);
+                (0..random.usize(1..100)).for_each(|_| add_row(&mut fresh, &mut random, 200));
+                fresh.iter().for_each(|row| all.push(row.iter().copied()));
+                let mut taken = kept.take();
+                taken.add(fresh, &budget, &session).await.unwrap();
+                kept.replace(taken);
+            } else {
+                kept.borrow_mut().end();
+            }
+            assert_eq!(kept.borrow().len(), all.len());
+            let reader = &mut readers[random.usize(..4)];
+            let (mut out, from) = (Rows::new(2), reader.next());
+            if from < all.len() {
+                reader
+                    .give(&kept, &[2, 0], &budget, &mut out)
+                    .await
+                    .unwrap();
+                assert!(!out.is_empty() && reader.next() == from + out.len());
+            }
+            for (at, row) in (from..).zip(out.iter()) {
+                let own = all.row(at);
+                assert_same(row, &[own[2], own[0]]);
+            }
+        }
+        let on_device = kept.borrow().bytes();
+        assert!(on_device > 100 << 10, "{on_device}");
+        kept.borrow_mut().clear();
+        assert!(kept.borrow().is_empty());
+        // A measurement tells of rows that were forgotten, too.
+        assert_eq!(kept.borrow().bytes(), on_device);
+        drop((readers, kept));
+        assert_eq!(budget.memory().used(), 0);
+    });
+}
+
+/// A reader that takes rows as they come once read a whole run for each that was written.
+#[test]
+fn a_reader_that_takes_rows_as_they_come_reads_no_run() {
+    let mut bed = Bed::new(5);
+    let disk = bed.disk.clone();
+    bed.run(async move |session, memory| {
+        disk.set_faults(Faults {
+            read_error_per_mille: 1000,
+            ..SLOW
+        });
+        let budget = Budget::new(memory.allowance(), 4 << 20).with_operator_bytes(Some(100 << 10));
+        let mut random = Rng::with_seed(10);
+        let (kept, mut reader) = (RefCell::new(KeptRows::new(3)), KeptReader::default());
+        for _ in 0..60 {
+            let mut fresh = Rows::new(3);
+            (0..50).for_each(|_| add_row(&mut fresh, &mut random, 200));
+            let mut taken = kept.take();
+            taken.add(fresh, &budget, &session).await.unwrap();
+            kept.replace(taken);
+            while reader.next() < kept.borrow().len() {
+                let mut out = Rows::new(1);
+                let given = reader.give(&kept, &[0], &budget, &mut out).await;
+                given.unwrap();
+            }
+        }
+        assert!(kept.borrow().bytes() > 100 << 10);
+        let (mut behind, mut out) = (KeptReader::default(), Rows::new(1));
+        let refused = behind.give(&kept, &[0], &budget, &mut out).await;
+        assert_eq!(refused.unwrap_err().state(), SqlState::IO_ERROR);
+        disk.set_faults(SLOW);
+    });
 }

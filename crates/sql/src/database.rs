@@ -6,8 +6,8 @@ use types::{Result, SqlError, SqlState};
 
 use crate::{memory::StatementMemory, session::plan_cache::PlanCache};
 use advisory::AdvisoryLocks;
-use catalog::{Catalogs, Object};
-use executor::{execute::RowNumbers, index_keys::RowKeys};
+use catalog::{Catalogs, Object, RowNumbers};
+use planner::index_keys::RowKeys;
 
 /// A database that understands SQL. There is one for each database of the engine's.
 pub struct Database {

@@ -29,6 +29,8 @@ const TABLES: &str = "
 const HUNGRY: &[&str] = &[
     // A recursion that is read once keeps nothing; if it is read twice, it keeps its rows.
     "with recursive r(i) as (select 1 union all select i + 1 from r) select (select count(*) from r), (select count(*) from r)",
+    "with recursive r(i, t) as (select 1, repeat('x', 100000) union all select i + 1, repeat('x', 100000) from r where i < 2000)
+     select (select max(length(t)) from r), (select min(length(t)) from r)",
     "with recursive r(i) as (select 1::bigint union select i + 1 from r) select count(*) from r",
     // Rows of functions; sorts, with and without texts.
     "select count(*) from generate_series(1, 100000000)",
@@ -244,6 +246,26 @@ fn a_sort_keeps_one_group_at_a_time() {
     let count = "select count(*), sum(length(note)) from (select note from logged order by day, -id offset 0) s";
     assert_eq!(bed.run(count).unwrap().rows, [["100000", "30000000"]]);
     assert_eq!(bed.statement_bytes(), before);
+}
+
+/// Rows of a partition were copied beside those that the sort keeps.
+#[test]
+fn a_window_keeps_its_rows_once() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    let rows =
+        "(select i, repeat('x', 1000) || i as t from generate_series(1, 10000) i offset 0) s";
+    let mut peak = |query: &str| -> u64 {
+        let lines = bed.run(&format!("explain (analyze, costs off) {query}"));
+        let lines = lines.unwrap().rows.concat().join(" ");
+        let (_, behind) = lines.split_once("Peak Memory: ").unwrap();
+        behind[..behind.find("kB").unwrap()].parse().unwrap()
+    };
+    let sorted = peak(&format!("select * from {rows} order by i"));
+    let window = peak(&format!("select *, ntile(3) over (order by i) from {rows}"));
+    assert!(
+        sorted > 10_000 && window < sorted * 5 / 4,
+        "{sorted} and {window}"
+    );
 }
 
 /// A document of which a query returns the length was charged twice: once where it was read, and once as if the client

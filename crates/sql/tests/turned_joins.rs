@@ -71,8 +71,11 @@ const KEYS: [&str; 4] = [
     "m.k + 1 = f.k + 1",
 ];
 
+/// Whether a row of the few and one of the many with its key match, by their ids.
+type Holds = fn(i64, i64) -> bool;
+
 /// Conditions beside the keys, the last of which cannot be computed by columns.
-const CONDITIONS: [(&str, fn(i64, i64) -> bool); 4] = [
+const CONDITIONS: [(&str, Holds); 4] = [
     ("true", |_, _| true),
     ("m.id > f.id * 2", |few, many| many > few * 2),
     ("m.id % 3 = f.id % 3", |few, many| many % 3 == few % 3),

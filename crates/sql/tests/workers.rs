@@ -148,7 +148,7 @@ const UNDIVIDED: &[&str] = &[
     "select count(*) from t where current_setting('server_version') = '15.0'",
     "select count(*) from none",
     "select b, count(*) from none group by b",
-    "select count(*) from t where a > 100",
+    "select count(*) from t where a > 60000",
 ];
 
 #[test]

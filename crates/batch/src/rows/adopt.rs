@@ -35,7 +35,7 @@ const ARENA_TO_MOVED: usize = 3;
 impl Rows {
     /// Moves the rows of `from` at the positions `stay` here, each followed by the values of a row of `apart`, which
     /// has one for each of them, or rows of no values. `from` and `apart` are empty afterwards. Their arenas stay
-    /// charged as they were when the caller [settled](Rows::settle) them last.
+    /// charged as they were; these rows charge what is not when they are [settled](Rows::settle).
     ///
     /// Values are moved with the arenas that they borrow from, unless these have many other bytes (see the module
     /// text): then they are copied, and do not hold the memory of the others.
@@ -171,6 +171,7 @@ impl Rows {
     fn adopt_arenas(&mut self, from: &mut Rows, is_spare: &mut bool) {
         let put_by = from.full.as_mut().map(|full| {
             full.arena_bytes = 0;
+            full.charged_arenas = 0;
             std::mem::take(&mut full.arenas)
         });
         for arena in put_by.into_iter().flatten() {
@@ -245,6 +246,32 @@ mod tests {
         }
         assert!(memory.used() >= to.bytes());
         drop(to);
+        assert_eq!(memory.used(), 0);
+    }
+
+    /// Memory that was taken over before it was charged was never charged.
+    #[test]
+    fn memory_that_was_taken_over_uncharged_is_charged() {
+        let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
+        let mut to = Rows::new(3);
+        for round in 0..5 {
+            let (mut from, mut apart) = (texts(200), Rows::new(1));
+            (0..200).for_each(|_| apart.push([Value::Text("a computed text of some length")]));
+            if round % 2 == 0 {
+                from.settle(&memory).unwrap();
+            }
+            to.adopt(&mut from, 0..200, &mut apart);
+            drop((from, apart));
+            to.settle(&memory).unwrap();
+            assert_eq!(memory.used(), to.bytes(), "in round {round}");
+        }
+        // Arenas that are handed on stay charged.
+        let mut next = Rows::new(3);
+        next.adopt(&mut to, 0..1000, &mut Rows::default());
+        drop(to);
+        next.settle(&memory).unwrap();
+        assert_eq!(memory.used(), next.bytes());
+        drop(next);
         assert_eq!(memory.used(), 0);
     }
 

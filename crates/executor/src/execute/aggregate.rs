@@ -24,7 +24,6 @@ use types::{Result, Scratch, SqlError, SqlState, Value};
 pub(super) use self::portion::Portion;
 use self::{
     groups::{Groups, NONE},
-    partitions::PutBy,
     states::{Call, States},
 };
 use super::{
@@ -33,6 +32,7 @@ use super::{
 };
 use batch::{BATCH_ROWS, Rows};
 use planner::{plan::Aggregate, program::Evaluator};
+use spill::PutBy;
 
 /// Bytes of groups above which their memory is not kept for another loop.
 const KEPT_BYTES: usize = 64 << 10;
@@ -216,13 +216,14 @@ impl<'p> AggregateOperator<'p> {
         &mut self,
         context: &ExecutionContext<'_>,
     ) -> Result<Option<usize>> {
-        if !self.more(context).await? {
+        let put_by = &mut self.put_by;
+        if !self.input.more_or_put_by(put_by, context).await? {
             return Ok(None);
         }
         self.hold(context).await?;
         let first = self.input.taken;
         self.is_by_rows &= first > 0;
-        self.is_by_rows |= self.put_by.is_by_rows();
+        self.is_by_rows |= self.put_by.is_full() || self.put_by.is_reading();
         if !self.is_by_rows && self.accumulate_columns(context).await? {
             return Ok(Some(self.input.taken - first));
         }
@@ -280,10 +281,8 @@ impl<'p> AggregateOperator<'p> {
             let own = keys_of_set(set, self.plan.keys.len(), &keys);
             let found = groups.of(&self.calls, own.as_ref().unwrap_or(&keys), rows.len())?;
             if self.put_by.is_full() {
-                let batch = (batch, self.width, rows.clone());
-                self.put_by
-                    .put_by(batch, &keys, (&found, groups), context)
-                    .await?;
+                let (put_by, batch) = (&mut self.put_by, (batch, self.width, rows.clone()));
+                partitions::put_others_by(put_by, batch, &keys, (&found, groups), context).await?;
             }
             for (call, states) in self.calls.iter().zip(&mut groups.states) {
                 states.make_room(&found, context).await?;

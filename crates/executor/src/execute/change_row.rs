@@ -23,7 +23,6 @@ use super::{
     insert::changes_key,
     key_changes::is_same as is_same_in,
     new_row,
-    scan::column,
 };
 use batch::Rows;
 use catalog::Table;
@@ -74,7 +73,7 @@ pub(super) fn refreshed<'a>(
     let fresh = scratch.alloc_slice_copy(row);
     let record = Row::new(rows, record)?;
     for &(at, attribute) in columns {
-        fresh[at] = column(table, &record, attribute)?;
+        fresh[at] = table.value(&record, attribute)?;
     }
     match recheck_condition {
         Some(condition) if !condition.holds(&mut context.evaluator(scratch), fresh)? => Ok(None),

@@ -25,7 +25,7 @@ use super::{
     change_row::strength_of_update,
     errors::{Conflict, conflict, of_engine, of_write},
     new_row,
-    scan::{column, index_of},
+    scan::index_of,
 };
 use batch::Rows;
 use catalog::{RowKey, Table};
@@ -386,7 +386,7 @@ fn changed_row(
     let row = Row::new(&plan.new.rows, old)?;
     let mut both = Vec::with_capacity(2 * table.columns.len());
     for at in 0..table.columns.len() {
-        both.push(column(table, &row, at)?);
+        both.push(table.value(&row, at)?);
     }
     if let Some(at) = met.0
         && entry(table, at, &both)? != entry(table, at, excluded)?

@@ -4,9 +4,12 @@ use std::cmp::Ordering;
 
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
-use super::{ExecutionContext, Input, Operator, Step, sort::compare_keys};
+use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
-use planner::{plan::SortKey, program::Program};
+use planner::{
+    plan::{SortKey, compare_keys},
+    program::Program,
+};
 
 pub(super) struct LimitOperator<'p> {
     input: Input<'p>,

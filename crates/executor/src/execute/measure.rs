@@ -36,6 +36,7 @@ use types::Result;
 
 use super::{ExecutionContext, JoinTables, Operator, Step, node::OperatorNode};
 use batch::Rows;
+use spill::Spilled;
 
 /// Number of the execution itself, outside its operators.
 const EXECUTION: usize = 0;
@@ -69,23 +70,6 @@ impl Measurement {
     pub fn per_loop(&self, time: Duration) -> f64 {
         time.as_secs_f64() * 1e3 / self.loops.max(1) as f64
     }
-}
-
-/// What an operator has put by on the device, because it could not keep all of it in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spilled {
-    /// Rows of a sort.
-    Sort {
-        /// Most bytes that they have had on the device.
-        bytes: u64,
-    },
-    /// Rows of groups or of a join.
-    Hash {
-        /// Number of parts that were grouped or joined by themselves.
-        batches: usize,
-        /// Most bytes that the rows have had on the device.
-        bytes: u64,
-    },
 }
 
 /// A division of time into computing and waits.

@@ -144,9 +144,12 @@ impl<'p, 's> Opening<'p, 's> {
             Plan::Aggregate(aggregate) => {
                 made(|| AggregateOperator::new(aggregate, self.input(&aggregate.input)?))?
             }
-            Plan::Distinct { input, on, types } => {
-                made(|| Ok(Distinct::new(self.input(input)?, on, types)))?
-            }
+            Plan::Distinct {
+                input,
+                on,
+                types,
+                is_grouped,
+            } => made(|| Ok(Distinct::new(self.input(input)?, on, types, *is_grouped)))?,
             Plan::Sort { input, keys, limit } => {
                 made(|| Ok(SortOperator::new(self.input(input)?, keys, limit.as_ref())))?
             }
@@ -199,9 +202,11 @@ impl<'p, 's> Opening<'p, 's> {
                 }
                 made(|| Ok(With::new(opened, self.open(body)?)))?
             }
-            Plan::Window { input, windows } => {
-                made(|| Ok(WindowOperator::new(self.input(input)?, windows)))?
-            }
+            Plan::Window {
+                input,
+                orders,
+                windows,
+            } => made(|| Ok(WindowOperator::new(self.input(input)?, orders, windows)))?,
             Plan::LockRows {
                 input,
                 locks,
@@ -337,7 +342,7 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::IncrementalSort(sort) => width(&sort.input),
         Plan::Project { values, .. } => values.len(),
         Plan::ProjectSet { input, calls } => width(input) + columns(calls),
-        Plan::Window { input, windows } => width(input) + windows.len(),
+        Plan::Window { input, windows, .. } => width(input) + windows.len(),
         Plan::HashJoin(join) => join.projection.width(),
         Plan::IndexJoin(join) => join.projection.width(),
         Plan::NestedLoopJoin(join) if filters(join.kind) => join.outer_width,

@@ -140,7 +140,7 @@ impl<'p> Reader<'p> {
     fn passes_tests(&self, row: &Row<'_, '_>) -> Result<bool> {
         let integer = |attribute| match row.integer(attribute) {
             Some(value) => Ok(value),
-            None => Ok(integer_of(column(&self.scan.table, row, attribute)?)),
+            None => Ok(integer_of(self.scan.table.value(row, attribute)?)),
         };
         for (attribute, filter) in &self.limits.filters {
             if !integer(*attribute)?.is_some_and(|value| filter.may_have(value)) {
@@ -184,15 +184,6 @@ fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
     values.clear();
     let nothing = values.into_iter().map(|_| Value::Null);
     nothing.collect()
-}
-
-/// Returns the value of a column; a row that is older than the column has what the catalog says.
-#[inline]
-pub fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
-    match row.value(at)? {
-        Some(value) => Ok(value),
-        None => table.columns[at].missing_value(),
-    }
 }
 
 /// A running scan.

@@ -1,10 +1,9 @@
 //! WITH: relations that are asked once and read in several places, and those that read themselves.
 //!
-//! A definition computes its rows when they are read, and no more of them than are read; it keeps
-//! them for later readers. A definition that a single place reads, once, hands its rows on and
-//! keeps nothing; a recursion then has no more than two steps' rows at a time. A definition that
-//! writes is run to its end when the query is over, however much was read of it (PostgreSQL does
-//! the same).
+//! A definition computes its rows when they are read, and no more of them than are read; it keeps them for later
+//! readers, on the device if memory has no room for them ([`KeptRows`]). A definition that a single place reads, once,
+//! hands its rows on and keeps nothing; a recursion then has no more than two steps' rows at a time. A definition that
+//! writes is run to its end when the query is over, however much was read of it (PostgreSQL does the same).
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,11 +14,12 @@ use std::{
 use types::Result;
 
 use super::{
-    Budget, ExecutionContext, Input, Operator, Step, copy_source::CopySource, distinct::Seen,
-    join_filters::JoinFilters, measure::Measurements, node::OperatorNode,
+    Budget, ExecutionContext, Input, Operator, Spilled, Step, copy_source::CopySource,
+    distinct::Seen, join_filters::JoinFilters, measure::Measurements, node::OperatorNode,
 };
 use batch::Rows;
 use planner::program::Lists;
+use spill::{KeptReader, KeptRows, give};
 
 /// The rows of an execution that belong to no single operator, and the execution's budget.
 pub struct SharedRows {
@@ -88,7 +88,7 @@ pub(super) struct Definition<'p> {
     /// Producer of the rows, taken out while it computes.
     producer: RefCell<Option<Producer<'p>>>,
     /// Rows that were computed, if they are kept.
-    rows: RefCell<Rows>,
+    rows: RefCell<KeptRows>,
     width: usize,
     keeps: Cell<bool>,
     is_over: Cell<bool>,
@@ -212,7 +212,7 @@ impl<'p> Definition<'p> {
     pub(super) fn new(producer: Producer<'p>, width: usize, writes: bool) -> Self {
         Self {
             producer: RefCell::new(Some(producer)),
-            rows: RefCell::new(Rows::new(width)),
+            rows: RefCell::new(KeptRows::new(width)),
             width,
             keeps: Cell::new(false),
             is_over: Cell::new(false),
@@ -253,11 +253,14 @@ impl<'p> Definition<'p> {
         while self.rows.borrow().len() <= from {
             let mut fresh = Rows::new(self.width);
             if !self.compute(context, &mut fresh).await? {
+                self.rows.borrow_mut().end();
                 return Ok(false);
             }
-            let mut rows = self.rows.borrow_mut();
-            fresh.iter().for_each(|row| rows.push(row.iter().copied()));
-            rows.settle(context.memory())?;
+            // The rows are taken out: they may wait for the device, during which nothing else reads them.
+            let mut rows = self.rows.take();
+            let added = rows.add(fresh, context.budget, context.session()).await;
+            self.rows.replace(rows);
+            added?;
         }
         Ok(true)
     }
@@ -323,7 +326,10 @@ pub(super) struct CteScanOperator<'p> {
     columns: &'p [usize],
     /// Rows of a definition that keeps none, as they were computed.
     passed: Rows,
+    /// Number of the next one of these, or of the work table.
     next: usize,
+    /// Place among the rows that a definition keeps.
+    reader: KeptReader,
 }
 
 impl<'p> CteScanOperator<'p> {
@@ -337,6 +343,7 @@ impl<'p> CteScanOperator<'p> {
             columns,
             passed: Rows::new(width),
             next: 0,
+            reader: KeptReader::default(),
         }
     }
 
@@ -348,9 +355,11 @@ impl<'p> CteScanOperator<'p> {
                 }
             }
             Source::Definition(definition) if definition.keeps.get() => {
-                if definition.reach(self.next, context).await? {
-                    let rows = definition.rows.borrow();
-                    self.next = give(&rows, self.next, self.columns, out);
+                if definition.reach(self.reader.next(), context).await? {
+                    let (rows, budget) = (&definition.rows, context.budget);
+                    self.reader.give(rows, self.columns, budget, out).await?;
+                } else {
+                    self.reader.release();
                 }
             }
             Source::Definition(definition) => {
@@ -358,6 +367,7 @@ impl<'p> CteScanOperator<'p> {
                     self.passed.clear();
                     self.next = 0;
                     definition.compute(context, &mut self.passed).await?;
+                    self.passed.settle(context.memory())?;
                 }
                 self.next = give(&self.passed, self.next, self.columns, out);
             }
@@ -366,24 +376,21 @@ impl<'p> CteScanOperator<'p> {
     }
 }
 
-/// Adds rows from a place on, with only these columns; returns where the rest begins.
-fn give(rows: &Rows, from: usize, columns: &[usize], out: &mut Rows) -> usize {
-    let mut at = from;
-    while at < rows.len() && !out.is_full() {
-        let row = rows.row(at);
-        out.push(columns.iter().map(|column| row[*column]));
-        at += 1;
-    }
-    at
-}
-
 impl Operator for CteScanOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }
 
+    fn spilled(&self) -> Option<Spilled> {
+        match &self.source {
+            Source::Definition(definition) => definition.rows.borrow().spilled(),
+            Source::WorkTable(_) => None,
+        }
+    }
+
     fn rewind(&mut self) {
         self.next = 0;
         self.passed.clear();
+        self.reader = KeptReader::default();
     }
 }

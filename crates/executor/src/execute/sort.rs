@@ -2,38 +2,20 @@
 //!
 //! [`SortOperator`] sorts all rows of its input at once by a [`Sorter`]; `incremental_sort.rs` sorts some at a time.
 //! Rows for which there is no memory are put by on the device in sorted runs, which are merged in the end
-//! (`sort/external.rs`).
-
-mod external;
+//! ([`External`]).
 
 use std::cmp::Ordering;
 
 use interleave::released;
-use types::{Result, Scratch, Value, compare::compare_as, granted};
+use types::{Result, Scratch, Value, granted};
 
-use self::external::External;
-use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Spilled, Step};
-use batch::{Order, Rows, bytes_of};
-use planner::{plan::SortKey, program::Program};
-
-/// Returns the order of two rows of keys.
-pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
-    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
-        let order = match (left.is_null(), right.is_null()) {
-            (true, true) => continue,
-            (true, false) if key.nulls_first => Ordering::Less,
-            (true, false) => Ordering::Greater,
-            (false, true) if key.nulls_first => Ordering::Greater,
-            (false, true) => Ordering::Less,
-            (false, false) if key.descending => compare_as(key.ty, *right, *left),
-            (false, false) => compare_as(key.ty, *left, *right),
-        };
-        if order.is_ne() {
-            return order;
-        }
-    }
-    Ordering::Equal
-}
+use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step};
+use batch::{InOrder, Order, Rows, bytes_of};
+use planner::{
+    plan::{SortKey, compare_keys},
+    program::{Evaluator, Program},
+};
+use spill::{External, Spilled};
 
 /// Returns the order of two rows of `width` values, each followed by its keys.
 fn comparing(
@@ -41,6 +23,19 @@ fn comparing(
     width: usize,
 ) -> impl Fn(&[Value<'_>], &[Value<'_>]) -> Ordering + '_ {
     move |left, right| compare_keys(keys, &left[width..], &right[width..])
+}
+
+/// Adds the keys of a row to `values`.
+fn add_keys<'a>(
+    keys: &'a [SortKey],
+    evaluator: &mut Evaluator<'a>,
+    row: &'a [Value<'a>],
+    values: &mut Vec<Value<'a>>,
+) -> Result<()> {
+    for key in keys {
+        values.push(key.value.run(evaluator, row)?);
+    }
+    Ok(())
 }
 
 /// Reason why rows are to be put by.
@@ -63,6 +58,8 @@ pub(super) struct Sorter<'p> {
     most: Option<usize>,
     /// Number of values of a row without its keys.
     width: usize,
+    /// Divisor of the operator's memory for the rows and for the merge of those that were put by.
+    part: usize,
     /// Rows, each followed by its keys.
     rows: Rows,
     /// Positions of the rows, in order; `None` before they were read.
@@ -81,11 +78,21 @@ impl<'p> Sorter<'p> {
             limit,
             most: None,
             width,
+            part: 1,
             rows: Rows::new(width + keys.len()),
             order: None,
             next: 0,
             external: External::default(),
             last: Rows::new(width + keys.len()),
+        }
+    }
+
+    /// Makes a sort for an operator that takes the rows one by one ([`Sorter::first`]), with a part of the operator's
+    /// memory.
+    pub(super) fn one_by_one(width: usize, keys: &'p [SortKey], part: usize) -> Self {
+        Self {
+            part,
+            ..Self::new(width, keys, None)
         }
     }
 
@@ -110,15 +117,9 @@ impl<'p> Sorter<'p> {
     ) -> Result<bool> {
         if self.external.is_merging() {
             let (compare, most) = (comparing(self.keys, self.width), self.most);
-            self.external
-                .give(
-                    most.unwrap_or(usize::MAX),
-                    self.width,
-                    &compare,
-                    context,
-                    out,
-                )
-                .await?;
+            let (most, budget) = (most.unwrap_or(usize::MAX), context.budget);
+            let giving = self.external.give(most, self.width, &compare, budget, out);
+            giving.await?;
         } else {
             let order = self.order.as_deref().unwrap_or_default();
             for &at in &order[self.next..] {
@@ -133,6 +134,43 @@ impl<'p> Sorter<'p> {
             *most = most.saturating_sub(out.len());
         }
         Ok(!out.is_empty())
+    }
+
+    /// Returns the rows that are left, in order, each followed by its keys, if all are in memory.
+    pub(super) fn in_memory(&self) -> Option<InOrder<'_>> {
+        let order = self.order.as_deref().unwrap_or_default();
+        (!self.external.is_merging()).then(|| InOrder {
+            rows: &self.rows,
+            order: Some(&order[self.next..]),
+        })
+    }
+
+    /// Leaves the next `rows` rows behind, which are in memory.
+    pub(super) fn skip(&mut self, rows: usize) {
+        self.next += rows;
+    }
+
+    /// Returns the next row in order, followed by its keys; `None` if there are no more.
+    pub(super) fn first(&self) -> Option<&[Value<'_>]> {
+        if self.external.is_merging() {
+            return self.external.first();
+        }
+        let rows = self.in_memory()?;
+        (!rows.is_empty()).then(|| rows.row(0))
+    }
+
+    /// Leaves the next row behind.
+    ///
+    /// # Errors
+    /// Errors of the device, and 53200, if rows were put by.
+    pub(super) async fn advance(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        if self.external.is_merging() {
+            let compare = comparing(self.keys, self.width);
+            return self.external.advance(&compare, context.budget).await;
+        }
+        self.skip(1);
+        context.pause(1).await;
+        Ok(())
     }
 
     /// Returns the number of rows that are still to be given. The limit is computed once from the beginning on: it may
@@ -185,9 +223,7 @@ impl<'p> Sorter<'p> {
                 let row = input.batch.row(input.taken);
                 values.clear();
                 values.extend_from_slice(row);
-                for key in self.keys {
-                    values.push(key.value.run(&mut evaluator, row)?);
-                }
+                add_keys(self.keys, &mut evaluator, row, &mut values)?;
                 if let Some(keys) = presorted
                     && let Some(last) = self.last_if(enough)
                 {
@@ -200,23 +236,69 @@ impl<'p> Sorter<'p> {
                 self.rows.push(values.iter().copied());
                 input.taken += 1;
             }
-            match self.hold(context)? {
-                Some(Short::Share) if self.rows.len() / FEW_OF >= limit => {
-                    self.keep(limit, context).await?;
-                }
-                Some(_) => self.put_by(limit, presorted.is_some(), context).await?,
-                None if self.rows.len() / 2 >= limit.max(2 * BATCH_ROWS) => {
-                    self.keep(limit, context).await?;
-                }
-                None => {}
-            }
+            self.hold_some(limit, presorted.is_some(), context).await?;
         }
+        self.end(context).await
+    }
+
+    /// Takes over all rows of a batch that were not looked at, without a copy.
+    ///
+    /// # Errors
+    /// Errors of [`Sorter::read`].
+    pub(super) async fn take(
+        &mut self,
+        batch: &mut Rows,
+        taken: usize,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        let mut keys = Rows::new(self.keys.len());
+        let scratch = Scratch::new();
+        let mut evaluator = context.evaluator(&scratch);
+        let mut values = Vec::with_capacity(self.keys.len());
+        for at in taken..batch.len() {
+            context.pause(1).await;
+            values.clear();
+            add_keys(self.keys, &mut evaluator, batch.row(at), &mut values)?;
+            keys.push(values.iter().copied());
+        }
+        let left = taken..batch.len();
+        self.rows.adopt(batch, left, &mut keys);
+        self.hold_some(usize::MAX, false, context).await
+    }
+
+    /// Charges the rows; forgets some of them, or puts them by, if they are more than are wanted or have no room.
+    async fn hold_some(
+        &mut self,
+        limit: usize,
+        keeps_last: bool,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        match self.hold(context)? {
+            Some(Short::Share) if self.rows.len() / FEW_OF >= limit => {
+                self.keep(limit, context).await
+            }
+            Some(_) => self.put_by(limit, keeps_last, context).await,
+            None if self.rows.len() / 2 >= limit.max(2 * BATCH_ROWS) => {
+                self.keep(limit, context).await
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Puts the rows that were read in order.
+    ///
+    /// # Errors
+    /// Errors of [`Sorter::read`].
+    pub(super) async fn end(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        let limit = self.limit(context)?;
         if self.external.has_runs() {
             if !self.rows.is_empty() {
                 self.put_by(limit, false, context).await?;
             }
             let compare = comparing(self.keys, self.width);
-            self.external.merge(limit, &compare, context).await?;
+            let part = self.part;
+            let merging = self.external.merge(limit, part, &compare, context.budget);
+            merging.await?;
         }
         let mut order = self.in_order(context).await?;
         order.truncate(limit);
@@ -244,7 +326,10 @@ impl<'p> Sorter<'p> {
             return Ok(None);
         }
         Ok(
-            match granted(self.external.hold(&mut self.rows, context))? {
+            match granted(
+                self.external
+                    .hold(&mut self.rows, self.part, context.budget),
+            )? {
                 Some(is_short) => is_short.then_some(Short::Share),
                 None => Some(Short::Refused),
             },
@@ -260,7 +345,10 @@ impl<'p> Sorter<'p> {
     ) -> Result<()> {
         let mut order = self.in_order(context).await?;
         order.truncate(limit);
-        self.external.write(&self.rows, &order, context).await?;
+        let (budget, session) = (context.budget, context.session());
+        self.external
+            .write(&self.rows, &order, budget, session)
+            .await?;
         drop(order);
         self.last.clear();
         if let Some(last) = self.rows.len().checked_sub(1).filter(|_| keeps_last) {

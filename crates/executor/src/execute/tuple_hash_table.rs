@@ -15,6 +15,7 @@ use types::{
 
 use super::ExecutionContext;
 use batch::{NO_ROW, Rows};
+use spill::PutBy;
 
 /// Buckets whose entries are put in together.
 pub(super) const BUILT_TOGETHER: usize = 16;
@@ -22,6 +23,12 @@ pub(super) const BUILT_TOGETHER: usize = 16;
 /// Number of a table's entries that are moved at once while it grows. A table that has no more
 /// grows at once.
 const MOVED_AT_ONCE: usize = 1024;
+
+/// Divisor of an operator's memory for the part that a table has before room to put rows by is held.
+const SMALL_PART: usize = 2;
+
+/// Rows that wait to be settled, which are compared one by one.
+const WAITING_MAX: usize = 32;
 
 pub(super) const SEED: u64 = 0;
 
@@ -119,6 +126,54 @@ impl TupleHashTable {
         grow(&mut self.table, all, context).await
     }
 
+    /// Makes room for `rows` rows of a batch, beside `beside` bytes for the rows that there are; or has rows put by
+    /// from now on, if there is no room for more.
+    ///
+    /// # Errors
+    /// Errors of [`TupleHashTable::make_room`], if rows cannot be put by.
+    pub(super) async fn make_room_or_fill(
+        &mut self,
+        put_by: &mut PutBy,
+        (rows, beside): (usize, usize),
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        if put_by.is_full() {
+            return Ok(());
+        }
+        let (bytes, budget) = (self.bytes() + beside, context.budget);
+        let is_much = budget.is_much(bytes) || bytes > budget.operator_bytes() / SMALL_PART;
+        // Where the memory for partitions is refused, the table goes on as long as it can.
+        if !is_much || !put_by.is_possible(context.session()) || !put_by.hold_room(budget)? {
+            return self.make_room(rows, context).await;
+        }
+        let each = bytes / self.rows.len().max(1);
+        let more = (each * rows).min(bytes);
+        let made = self.make_room(rows, context).await;
+        match put_by.fill_if(made, || budget.is_short(bytes, more))? {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns what charging the rows has led to. Rows of the last batch that are refused stay uncharged, and rows are
+    /// put by from now on.
+    ///
+    /// # Errors
+    /// The error of `charged`, unless it is 53200 and rows can be put by.
+    pub(super) fn charged_or_fill(
+        &mut self,
+        put_by: &mut PutBy,
+        charged: Result<()>,
+    ) -> Result<()> {
+        if !put_by.has_room() {
+            return charged;
+        }
+        match put_by.fill_if(charged, || false)? {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
     /// Makes all rows findable.
     pub(super) fn settle(&mut self) -> Result<()> {
         let execution = Execution::in_flight(BUILT_TOGETHER);
@@ -133,6 +188,29 @@ impl TupleHashTable {
         if !self.table.is_empty() {
             self.table.find_all(&mut self.interleaver, hashes, found);
         }
+    }
+
+    /// Returns the number of the row with these values, whose hash is `hash`, whether it was settled or not.
+    pub(super) fn number_of(&mut self, keys: &[Value<'_>], hash: u64) -> Option<u32> {
+        let unsettled = { self.unsettled(hash) }.find(|number| self.has_keys(*number, keys));
+        unsettled.or_else(|| {
+            let mut candidates = Vec::new();
+            self.find(&[hash], |_, number| candidates.push(number));
+            let mut candidates = candidates.into_iter();
+            candidates.find(|number| self.has_keys(*number, keys))
+        })
+    }
+
+    /// Adds a row whose values no other has; returns its number.
+    ///
+    /// # Errors
+    /// 54000 for more rows than have numbers; 53200 if the system refuses memory.
+    pub(super) fn add(&mut self, keys: &[Value<'_>], hash: u64) -> Result<u32> {
+        let number = self.push(keys.iter().copied(), hash)?;
+        if self.waiting() >= WAITING_MAX {
+            self.settle()?;
+        }
+        Ok(number)
     }
 
     /// Returns the number of rows that wait to be settled.

@@ -1,313 +1,209 @@
-//! Functions over windows. All rows are read; for each window they are put in its order, and its
-//! functions are computed partition by partition.
+//! Functions over windows.
+//!
+//! Rows go through stages, one for each order. A stage sorts them, on the device if need be, and puts the values of its
+//! functions behind them. Functions that look no farther than at a row's peers need no partition (`groups.rs`). Other
+//! functions have a partition in memory, which ends the statement with 53200 if it is too large. Rows are given in the
+//! order of the last stage.
 //!
 //! | part | file |
 //! | --- | --- |
+//! | partitions in memory, and values for their rows | `partition.rs` |
+//! | functions that need no partition | `groups.rs` |
 //! | bounds of frames | `frames.rs` |
 //! | aggregates over one frame after the other | `running.rs` |
+//!
+//! # Bounds
+//! Two stages are at work at once: rows that one gives are sorted for the next. The sort of a stage with partitions
+//! takes a part of the operator's memory ([`BESIDE_PART`]). A partition's rows are copied if they come from the device.
 
 mod frames;
+mod groups;
+mod partition;
 mod running;
 
-use std::{cmp::Ordering, ops::Range};
+use interleave::released;
+use types::{Result, Value};
 
-use functions::{Body, Partition, WindowFunction};
-use interleave::Gradual;
-use types::{Charge, Result, Scratch, SqlError, SqlState, Value};
+use self::{groups::Groups, partition::Partitions};
+use super::{ExecutionContext, Input, Operator, Spilled, Step, sort::Sorter};
+use batch::Rows;
+use planner::plan::{Window, WindowOrder};
 
-use self::{
-    frames::{Distances, Frames},
-    running::Running,
-};
-use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step, sort::compare_keys};
-use batch::{Order, Rows, bytes_of};
-use planner::plan::Window;
+/// Divisor of the operator's memory for rows that are copied into partitions.
+const BESIDE_PART: usize = 2;
 
 pub(super) struct WindowOperator<'p> {
     input: Input<'p>,
+    orders: &'p [WindowOrder],
     windows: &'p [Window],
-    /// All rows of the input.
+    /// Present stage, once the input was read.
+    stage: Option<Stage<'p>>,
+    /// Number of values in a row of the input.
+    width: usize,
+    /// Calls whose values are behind those of the input in the stage's rows, in the order of these values.
+    calls: Vec<usize>,
+    /// Rows of the last stage, if their values are in another order than the calls.
     rows: Rows,
-    /// Values of the windows' functions for each row.
-    values: Option<Rows>,
-    next: usize,
+    /// Most bytes on the device in earlier stages, or before the operator began again.
+    bytes: u64,
+}
+
+/// The rows of an order, and the computation of their values.
+struct Stage<'p> {
+    number: usize,
+    sorted: Sorted<'p>,
+    computing: Computing<'p>,
+}
+
+enum Computing<'p> {
+    Partitions(Partitions<'p>),
+    Groups(Box<Groups<'p>>),
 }
 
 impl<'p> WindowOperator<'p> {
-    pub(super) fn new(input: Input<'p>, windows: &'p [Window]) -> Self {
-        let rows = Rows::new(input.batch.width());
+    pub(super) fn new(input: Input<'p>, orders: &'p [WindowOrder], windows: &'p [Window]) -> Self {
+        let width = input.batch.width();
         Self {
             input,
+            orders,
             windows,
-            rows,
-            values: None,
-            next: 0,
+            stage: None,
+            width,
+            calls: Vec::with_capacity(windows.len()),
+            rows: Rows::new(width + windows.len()),
+            bytes: 0,
         }
     }
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
-        if self.values.is_none() {
-            self.rows = self.input.all(context).await?;
-            self.values = Some(self.compute(context).await?);
+        if self.stage.is_none() {
+            let mut first = self.begin(0);
+            let sorter = &mut first.sorted.sorter;
+            while self.input.more(context).await? {
+                let taken = self.input.taken;
+                sorter.take(&mut self.input.batch, taken, context).await?;
+                self.input.taken = 0;
+            }
+            sorter.end(context).await?;
+            self.stage = Some(first);
         }
-        let Some(values) = &self.values else {
+        while let Some(stage) = &mut self.stage {
+            if stage.number + 1 == self.orders.len() {
+                break;
+            }
+            self.next_stage(context).await?;
+        }
+        let Some(stage) = &mut self.stage else {
             return Ok(false);
         };
-        while self.next < self.rows.len() && !out.is_full() {
-            let at = self.next;
-            out.push(self.rows.row(at).iter().chain(values.row(at)).copied());
-            self.next += 1;
+        if self.calls.is_sorted() {
+            return stage.give(context, out).await;
+        }
+        self.rows.clear();
+        stage.give(context, &mut self.rows).await?;
+        self.rows.settle(context.memory())?;
+        for row in self.rows.iter() {
+            let (row, values) = row.split_at(self.width);
+            let calls = 0..values.len();
+            let places = calls.map(|call| self.calls.iter().position(|own| *own == call));
+            let values = places.map(|at| at.map_or(Value::Null, |at| values[at]));
+            out.push(row.iter().copied().chain(values));
         }
         Ok(!out.is_empty())
     }
 
-    async fn compute(&self, context: &ExecutionContext<'_>) -> Result<Rows> {
-        let mut columns = Vec::with_capacity(self.windows.len());
-        for window in self.windows {
-            columns.push(Column::compute(window, &self.rows, context).await?);
-        }
-        let mut values = Rows::new(columns.len());
-        for at in 0..self.rows.len() {
-            context.pause(1).await;
-            values.push(columns.iter().map(|column| column.value(at)));
-            values.settle(context.memory())?;
-        }
-        Ok(values)
+    /// Returns the most bytes that were on the device.
+    fn bytes(&self) -> u64 {
+        let of_stage = self.stage.as_ref().map_or(0, Stage::bytes);
+        self.bytes.max(of_stage)
     }
-}
 
-/// Bytes that are needed for each row while a window's function is computed, beside keys, values
-/// and order: the beginning of its group, and its place in the order by its number.
-const ROW_BYTES: usize = 2 * size_of::<u32>();
-
-/// The values of one function for all rows.
-struct Column {
-    /// Values in the window's order.
-    values: Rows,
-    /// Place of each row in that order.
-    places: Gradual<Vec<u32>>,
-    _charge: Charge,
-}
-
-impl Column {
-    async fn compute(window: &Window, rows: &Rows, context: &ExecutionContext<'_>) -> Result<Self> {
-        let keys = keys(window, rows, context).await?;
-        let partition_keys = window.partition.len();
-        let mut charge = Charge::default();
-        charge.set(context.memory(), rows.len() * ROW_BYTES)?;
-        let compare = |left, right| {
-            let (left, right) = (keys.row(left), keys.row(right));
-            compare_plain(&left[..partition_keys], &right[..partition_keys]).then_with(|| {
-                compare_keys(
-                    &window.order,
-                    &left[partition_keys..],
-                    &right[partition_keys..],
-                )
-            })
+    /// Makes a stage whose rows have the values of the stages before.
+    fn begin(&mut self, number: usize) -> Stage<'p> {
+        let width = self.width + self.calls.len();
+        let own = { self.windows.iter().enumerate() }.filter(|(_, call)| call.order == number);
+        let (numbers, calls): (Vec<_>, Vec<_>) = own.unzip();
+        self.calls.extend(numbers);
+        let (computing, part) = match calls.iter().all(|call| call.looks_at_peers_alone()) {
+            true => (Computing::Groups(Box::new(Groups::new(width, &calls))), 1),
+            false => (Computing::Partitions(Partitions::new(calls)), BESIDE_PART),
         };
-        let order = Order::of(
-            rows.len(),
-            (context.memory(), context.turn()),
-            Charge::default(),
-            |at| bytes_of(keys.row(at)),
-            compare,
-        )
-        .await?;
-        let mut values = Rows::new(1);
-        let mut first = 0;
-        while first < order.len() {
-            let own = &keys.row(order[first] as usize)[..partition_keys];
-            let mut length = 1;
-            for at in &order[first + 1..] {
-                context.pause(1).await;
-                if compare_plain(&keys.row(*at as usize)[..partition_keys], own).is_ne() {
-                    break;
-                }
-                length += 1;
-            }
-            let partition = &order[first..first + length];
-            over_partition(window, rows, &keys, partition, context, &mut values).await?;
-            context.pause(length).await;
-            first += length;
-        }
-        let mut places = Gradual::from(vec![0; order.len()]);
-        for (place, at) in (0..).zip(order.iter()) {
-            context.pause(1).await;
-            places[*at as usize] = place;
-        }
-        charge.lower(places.capacity() * size_of::<u32>());
-        Ok(Self {
-            values,
-            places,
-            _charge: charge,
-        })
-    }
-
-    fn value(&self, row: usize) -> Value<'_> {
-        self.values.row(self.places[row] as usize)[0]
-    }
-}
-
-/// Returns the partition and order keys of each row.
-async fn keys(window: &Window, rows: &Rows, context: &ExecutionContext<'_>) -> Result<Rows> {
-    let mut keys = Rows::new(window.partition.len() + window.order.len());
-    let mut scratch = Scratch::new();
-    let mut at = 0;
-    while at < rows.len() {
-        scratch.reset();
-        let mut evaluator = context.evaluator(&scratch);
-        let end = (at + BATCH_ROWS).min(rows.len());
-        for row in (at..end).map(|at| rows.row(at)) {
-            context.pause(1).await;
-            let order = window.order.iter().map(|key| &key.value);
-            let programs = window.partition.iter().chain(order);
-            keys.try_push(programs.map(|program| program.run(&mut evaluator, row)))?;
-            keys.settle(context.memory())?;
-        }
-        at = end;
-    }
-    Ok(keys)
-}
-
-fn compare_plain(left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
-    types::compare::compare_rows(left, right)
-}
-
-async fn over_partition(
-    window: &Window,
-    rows: &Rows,
-    keys: &Rows,
-    partition: &[u32],
-    context: &ExecutionContext<'_>,
-    values: &mut Rows,
-) -> Result<()> {
-    let order_keys = |at: usize| &keys.row(partition[at] as usize)[window.partition.len()..];
-    // The first row of each group of equal rows.
-    let mut group_starts = Gradual::from(vec![0]);
-    for at in 1..partition.len() {
-        context.pause(1).await;
-        if compare_keys(&window.order, order_keys(at - 1), order_keys(at)).is_ne() {
-            group_starts.push(at as u32);
+        let order = &self.orders[number];
+        Stage {
+            number,
+            sorted: Sorted {
+                sorter: Sorter::one_by_one(width, &order.keys, part),
+                order,
+                width,
+            },
+            computing,
         }
     }
-    let fixed = Scratch::new();
-    let distances = Distances::of(window, rows.row(partition[0] as usize), context, &fixed)?;
-    let frames = Frames {
-        window,
-        distances: &distances,
-        group_starts: &group_starts,
-        rows: partition.len(),
-        order_keys: &order_keys,
-        context,
-    };
-    let mut running = match window.function.0.body {
-        Body::Aggregate(definition) => Some(Running::new(window, definition)),
-        _ => None,
-    };
-    let mut group = 0;
-    let mut scratch = Scratch::new();
-    for at in 0..partition.len() {
-        context.pause(1).await;
-        if group_starts
-            .get(group + 1)
-            .is_some_and(|start| *start as usize <= at)
-        {
-            group += 1;
-        }
-        scratch.reset();
-        let frame = frames.frame(at, group, &scratch)?;
-        let value = match (&mut running, window.function.0.body) {
-            (Some(running), _) => {
-                let row = |at: usize| rows.row(partition[at] as usize);
-                running.over(&frame, row, context, &scratch).await?
-            }
-            (None, Body::Window(function)) => call(
-                function,
-                &View {
-                    window,
-                    rows,
-                    partition,
-                    at,
-                    group,
-                    group_starts: &group_starts,
-                    frame,
-                    context,
-                    scratch: &scratch,
-                },
-            )?,
-            _ => {
-                return Err(SqlError::new(
-                    SqlState::INTERNAL_ERROR,
-                    "not a window function",
-                ));
-            }
+
+    /// Computes all rows of the stage, and begins the next one.
+    async fn next_stage(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        let Some(mut stage) = self.stage.take() else {
+            return Ok(());
         };
-        values.push([value]);
-        values.settle(context.memory())?;
-    }
-    Ok(())
-}
-
-fn call<'a>(function: WindowFunction, view: &View<'a>) -> Result<Value<'a>> {
-    function(view)
-}
-
-/// The view of its partition that a row's function has.
-struct View<'a> {
-    window: &'a Window,
-    rows: &'a Rows,
-    partition: &'a [u32],
-    at: usize,
-    group: usize,
-    group_starts: &'a [u32],
-    frame: Range<usize>,
-    context: &'a ExecutionContext<'a>,
-    scratch: &'a Scratch,
-}
-
-impl<'a> View<'a> {
-    fn values_at(&self, row: usize) -> &'a [Value<'a>] {
-        self.rows.row(self.partition[row] as usize)
+        let mut next = self.begin(stage.number + 1);
+        let sorter = &mut next.sorted.sorter;
+        let mut rows = Rows::new(next.sorted.width);
+        while stage.give(context, &mut rows).await? {
+            sorter.take(&mut rows, 0, context).await?;
+        }
+        // Rows of both are on the device at once.
+        self.bytes = self.bytes.max(stage.bytes() + next.bytes());
+        drop(stage);
+        released().await;
+        next.sorted.sorter.end(context).await?;
+        self.stage = Some(next);
+        Ok(())
     }
 }
 
-impl<'a> Partition<'a> for View<'a> {
-    fn rows(&self) -> usize {
-        self.partition.len()
+impl Stage<'_> {
+    /// Adds rows with the stage's values to `out`; returns false if there are none.
+    async fn give(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        let sorted = &mut self.sorted;
+        match &mut self.computing {
+            Computing::Partitions(partitions) => partitions.give(sorted, context, out).await,
+            Computing::Groups(groups) => groups.give(sorted, context, out).await,
+        }
     }
 
-    fn row(&self) -> usize {
-        self.at
+    /// Returns the most bytes that were on the device.
+    fn bytes(&self) -> u64 {
+        let of_sort = match self.sorted.sorter.spilled() {
+            Some(Spilled::Sort { bytes }) => bytes,
+            _ => 0,
+        };
+        match &self.computing {
+            Computing::Groups(groups) => of_sort + groups.bytes(),
+            Computing::Partitions(_) => of_sort,
+        }
+    }
+}
+
+/// Rows in the order of a stage, each followed by its keys.
+pub(super) struct Sorted<'p> {
+    pub(super) sorter: Sorter<'p>,
+    pub(super) order: &'p WindowOrder,
+    /// Number of values before the keys.
+    pub(super) width: usize,
+}
+
+impl Sorted<'_> {
+    /// Returns the values and the keys of the next row; `None` if there are no more.
+    pub(super) fn row(&self) -> Option<(&[Value<'_>], &[Value<'_>])> {
+        Some(self.sorter.first()?.split_at(self.width))
     }
 
-    fn peers(&self) -> (usize, usize) {
-        let end = self
-            .group_starts
-            .get(self.group + 1)
-            .map_or(self.partition.len(), |start| *start as usize);
-        (self.group_starts[self.group] as usize, end)
-    }
-
-    fn groups_before(&self) -> usize {
-        self.group
-    }
-
-    fn framed(&self, number: usize) -> Option<usize> {
-        let row = self.frame.start.checked_add(number)?;
-        self.frame.contains(&row).then_some(row)
-    }
-
-    fn frame_rows(&self) -> usize {
-        self.frame.len()
-    }
-
-    fn argument(&self, row: usize, position: usize) -> Result<Value<'a>> {
-        let mut evaluator = self.context.evaluator(self.scratch);
-        self.window.arguments[position].run(&mut evaluator, self.values_at(row))
-    }
-
-    fn arguments(&self) -> usize {
-        self.window.arguments.len()
+    /// Leaves the row behind.
+    ///
+    /// # Errors
+    /// Errors of the device, and 53200, if rows were put by.
+    pub(super) async fn advance(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        self.sorter.advance(context).await
     }
 }
 
@@ -316,10 +212,16 @@ impl Operator for WindowOperator<'_> {
         Box::pin(self.advance(context, out))
     }
 
+    fn spilled(&self) -> Option<Spilled> {
+        let bytes = self.bytes();
+        (bytes > 0).then_some(Spilled::Rows { bytes })
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
+        self.bytes = self.bytes();
+        self.stage = None;
+        self.calls.clear();
         self.rows.clear();
-        self.values = None;
-        self.next = 0;
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The catalog keeps them as text. They are bound
 //! - when an index is created, to be checked ([`Binder::index_key`], [`Binder::index_predicate`]);
-//! - where its entries are made (`executor/index_keys.rs`; [`Binder::index_entries`]);
+//! - where its entries are made (`planner/index_keys.rs`; [`Binder::index_entries`]);
 //! - with each scan of the table, whose conditions are compared with them (`planner/plan/access.rs`);
 //! - with each row that is written ([`Binder::index_checks`]): the engine asks for entries where
 //!   nothing can fail any more, so what an expression raises is raised before.

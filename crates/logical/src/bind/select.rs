@@ -314,6 +314,14 @@ impl Binder<'_> {
             .iter()
             .map(|output| Expression::column(output.column, output.ty, output.modifier))
             .collect();
+        // A value that differs each time that it is computed is computed once for a row, for DISTINCT ON and the order.
+        if let (Some(on), Relation::Compute { columns, .. }) = (&on, &mut relation) {
+            for volatile in on.iter().filter(|value| !value.is_stable()) {
+                if !columns.iter().any(|(_, item)| item == volatile) {
+                    columns.push((self.new_column(), volatile.clone()));
+                }
+            }
+        }
         // Sort keys that are items of the list are their columns.
         let keys: Vec<SortKey> = match &relation {
             Relation::Compute { columns, .. } => keys
@@ -476,12 +484,24 @@ fn made_by_sets(list: &List, on: &[Expression], keys: &[SortKey]) -> bool {
         })
 }
 
-/// The first row, in an order, of those that agree in some expressions.
+/// Returns whether an expression is not among those that were seen; it is from now on.
+fn is_new(value: &Expression, seen: &mut Vec<Expression>) -> bool {
+    let is_new = !seen.contains(value);
+    seen.extend(is_new.then(|| value.clone()));
+    is_new
+}
+
+/// The first row, in an order, of those that agree in some expressions. Expressions and keys that come again decide
+/// nothing, and do not count.
 fn distinct_on_sorted(
     relation: Relation,
-    on: Vec<Expression>,
-    keys: Vec<SortKey>,
+    mut on: Vec<Expression>,
+    mut keys: Vec<SortKey>,
 ) -> Result<Relation> {
+    let mut seen = Vec::new();
+    on.retain(|value| is_new(value, &mut seen));
+    seen.clear();
+    keys.retain(|key| is_new(&key.expression, &mut seen));
     let mut leading = keys.iter().take(on.len());
     if leading.any(|key| !on.contains(&key.expression)) {
         return Err(SqlError::new(

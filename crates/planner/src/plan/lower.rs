@@ -289,20 +289,7 @@ impl Lowering {
             Relation::Calls { input, calls } => self.waiting(*input, &calls, needed),
             Relation::Aggregate(aggregate) => self.aggregate(aggregate),
             Relation::Window { input, calls } => self.window(*input, &calls, needed),
-            Relation::Distinct { input, on } => {
-                let node = self.lower(*input, &with(needed, &on))?;
-                let types = on.iter().map(|expression| expression.ty).collect();
-                let on = self.programs(&on, &node.layout)?;
-                let plan = Plan::Distinct {
-                    input: Box::new(node.plan),
-                    on,
-                    types,
-                };
-                Ok(Node {
-                    plan,
-                    layout: node.layout,
-                })
-            }
+            Relation::Distinct { input, on } => self.distinct(*input, &on, needed),
             Relation::Sort { input, keys } => self.sort(*input, &keys, None, needed),
             Relation::Limit {
                 input,
@@ -501,6 +488,7 @@ impl Lowering {
                         input: Box::new(union),
                         on,
                         types: set.types,
+                        is_grouped: false,
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Groups, windows and order.
+//! Groups, windows, order, and the first of equal rows.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -6,8 +6,9 @@ use batch::BATCH_ROWS;
 use types::Result;
 
 use super::{
-    AggregateCall, Bound, IncrementalSort, Plan, SortKey, Window,
+    AggregateCall, Bound, IncrementalSort, Plan, SortKey, Window, WindowOrder,
     estimate::constant,
+    implied::is_same,
     lower::{Lowering, Node, with},
     ordering::{Given, Ordering},
 };
@@ -82,7 +83,18 @@ impl Lowering {
         }
         let node = self.lower(input, &wanted)?;
         let mut windows = Vec::with_capacity(calls.len());
+        let (mut known, mut orders) = (Vec::new(), Vec::new());
         for call in calls {
+            let own = (&call.window.partition, &call.window.order);
+            let order = known.iter().position(|other| *other == own);
+            let order = match order {
+                Some(order) => order,
+                None => {
+                    known.push(own);
+                    orders.push(self.window_order(&call.window, &node.layout)?);
+                    orders.len() - 1
+                }
+            };
             windows.push(Window {
                 function: call.function,
                 arguments: self.programs(&call.arguments, &node.layout)?,
@@ -92,8 +104,7 @@ impl Lowering {
                     .as_ref()
                     .map(|filter| self.program(filter, &node.layout))
                     .transpose()?,
-                partition: self.programs(&call.window.partition, &node.layout)?,
-                order: self.sort_keys(&call.window.order, &node.layout)?,
+                order,
                 units: call.window.frame.units,
                 start: self.bound(&call.window.frame.start, &node.layout)?,
                 end: self.bound(&call.window.frame.end, &node.layout)?,
@@ -104,9 +115,24 @@ impl Lowering {
         Ok(Node {
             plan: Plan::Window {
                 input: Box::new(node.plan),
+                orders,
                 windows,
             },
             layout,
+        })
+    }
+
+    fn window_order(&self, window: &relation::Window, layout: &Layout) -> Result<WindowOrder> {
+        let in_any_order = |value: &Expression| relation::SortKey {
+            expression: value.clone(),
+            descending: false,
+            nulls_first: false,
+        };
+        let mut keys: Vec<_> = window.partition.iter().map(in_any_order).collect();
+        keys.extend_from_slice(&window.order);
+        Ok(WindowOrder {
+            keys: self.sort_keys(&keys, layout)?,
+            partition: window.partition.len(),
         })
     }
 
@@ -235,4 +261,54 @@ impl Lowering {
             layout: node.layout,
         })
     }
+
+    /// Lowers a relation that gives the first of several rows that are equal in `on`.
+    pub(super) fn distinct(
+        &mut self,
+        mut input: Relation,
+        on: &[Expression],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let is_grouped = group_equal_rows(&mut input, on);
+        let node = self.lower(input, &with(needed, on))?;
+        let plan = Plan::Distinct {
+            input: Box::new(node.plan),
+            on: self.programs(on, &node.layout)?,
+            types: on.iter().map(|expression| expression.ty).collect(),
+            is_grouped,
+        };
+        Ok(Node {
+            plan,
+            layout: node.layout,
+        })
+    }
+}
+
+/// Returns whether rows that are equal in `on` come one after the other: the relation is a sort that begins with values
+/// of `on` alone. Values that are missing are added behind its keys if all of these are among `on`.
+fn group_equal_rows(relation: &mut Relation, on: &[Expression]) -> bool {
+    let Relation::Sort { keys, .. } = relation else {
+        return false;
+    };
+    let is_of = |key: &relation::SortKey| on.iter().any(|value| is_same(&key.expression, value));
+    let leading = keys.iter().take_while(|key| is_of(key)).count();
+    let is_key = |value: &Expression| {
+        let mut leading = keys[..leading].iter();
+        leading.any(|key| is_same(&key.expression, value))
+    };
+    let missing: Vec<_> = { on.iter() }
+        .filter(|value| !is_key(value))
+        .cloned()
+        .collect();
+    // A value that differs each time that it is computed has no order.
+    let is_grouped =
+        (missing.is_empty() || leading == keys.len()) && on.iter().all(Expression::is_stable);
+    if is_grouped {
+        keys.extend(missing.into_iter().map(|expression| relation::SortKey {
+            expression,
+            descending: false,
+            nulls_first: false,
+        }));
+    }
+    is_grouped
 }

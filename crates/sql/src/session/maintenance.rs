@@ -23,8 +23,8 @@ use super::{
     interrupt::{Limits, interruptible},
 };
 use catalog::{Changes, ObjectId, Relation, Table, TableKind, TableStatistics, from_engine};
-use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, sampled};
 use planner::plan::PlanDependencies;
+use samples::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, sampled};
 use syntax::maintenance::{Maintenance, Target};
 
 /// Number of places for records below which a table needs no statistics but those of ANALYZE.

@@ -5,11 +5,11 @@ use interleave::Gradual;
 use types::{Charge, Result, SqlError, SqlState, Value};
 
 use super::{
-    super::{ExecutionContext, distinct::Seen, sort::compare_keys},
+    super::{ExecutionContext, distinct::Seen},
     groups::NONE,
 };
 use batch::{Order, Rows, bytes_of};
-use planner::plan::AggregateCall;
+use planner::plan::{AggregateCall, compare_keys};
 
 /// A call of a plan, with what is known of its function.
 pub(super) struct Call<'p> {

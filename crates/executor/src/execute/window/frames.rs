@@ -55,6 +55,8 @@ impl<'v> Distances<'v> {
 /// The order of a partition's rows, and the window's bounds.
 pub(super) struct Frames<'f, 'k, K: Fn(usize) -> &'k [Value<'k>]> {
     pub(super) window: &'f Window,
+    /// `ORDER BY` of the window.
+    pub(super) order: &'f [SortKey],
     pub(super) distances: &'f Distances<'k>,
     /// First row of each group of rows that are equal by ORDER BY.
     pub(super) group_starts: &'f [u32],
@@ -136,7 +138,7 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         is_start: bool,
         scratch: &Scratch,
     ) -> Result<usize> {
-        let [key] = self.window.order.as_slice() else {
+        let [key] = self.order else {
             return Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
                 "a range without its order",

@@ -57,12 +57,28 @@ impl<'w> Running<'w> {
         context: &'a ExecutionContext<'_>,
         scratch: &'a Scratch,
     ) -> Result<Value<'a>> {
-        self.compute_given(frame, row, context).await?;
         if let Some(extreme) = self.definition.extreme
             && self.slides()
         {
+            self.compute_given(frame, row, context).await?;
             return Ok(self.extreme(frame, extreme, context).await.copied(scratch));
         }
+        self.take(frame, row, context, scratch).await?;
+        self.value(context, scratch)
+    }
+
+    /// Has the state be that of a frame, by steps from the frame before.
+    ///
+    /// # Errors
+    /// Errors of the aggregate and its arguments.
+    pub(super) async fn take<'r>(
+        &mut self,
+        frame: &Range<usize>,
+        row: impl Fn(usize) -> &'r [Value<'r>],
+        context: &ExecutionContext<'_>,
+        scratch: &Scratch,
+    ) -> Result<()> {
+        self.compute_given(frame, row, context).await?;
         let mut function_context = context.function_context(scratch);
         function_context.argument_types = &self.window.argument_types;
         self.leave(frame, &function_context, context).await?;
@@ -75,6 +91,20 @@ impl<'w> Running<'w> {
                 (self.definition.accumulate)(&function_context, &mut self.state, given)?;
             }
         }
+        Ok(())
+    }
+
+    /// Returns the value of the state.
+    ///
+    /// # Errors
+    /// Errors of the aggregate.
+    pub(super) fn value<'a>(
+        &self,
+        context: &'a ExecutionContext<'_>,
+        scratch: &'a Scratch,
+    ) -> Result<Value<'a>> {
+        let mut function_context = context.function_context(scratch);
+        function_context.argument_types = &self.window.argument_types;
         // The value has to be in the arena, since it would otherwise live no longer than the state.
         let value = (self.definition.finish)(&function_context, &self.state, &[])?;
         Ok(value.copied(scratch))

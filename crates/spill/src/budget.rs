@@ -1,13 +1,11 @@
 //! The budget of an execution: memory, and its worker's time.
 //!
-//! Each execution has one [`Budget`], from its first operator to its last row, also while it stays
-//! open between a client's calls. Operators charge what they keep to its memory: rows by
-//! [`Rows::settle`](batch::Rows::settle), arenas of programs by themselves ([`types::Scratch`]),
-//! and everything else by a [`types::Charge`] beside it. A charge that exceeds the statement's
-//! share, or what the database's limit leaves, ends the statement with 53200. Operators that can put rows by on the
-//! device keep less than that ([`Budget::is_short`]). The work of operators
-//! is counted in the execution's turn, which is over after some time: see
-//! [`ExecutionContext::pause`](super::ExecutionContext::pause).
+//! Each execution has one [`Budget`], from its first operator to its last row, also while it stays open between a
+//! client's calls. Operators charge what they keep to its memory: rows by [`Rows::settle`](batch::Rows::settle), arenas
+//! of programs by themselves ([`types::Scratch`]), and everything else by a [`types::Charge`] beside it. A charge that
+//! exceeds the statement's share, or what the database's limit leaves, ends the statement with 53200. Operators that
+//! can put rows by on the device keep less than that ([`Budget::is_short`]). The work of operators is counted in the
+//! execution's turn, which is over after some time.
 
 use std::{
     cell::Cell,
@@ -74,14 +72,14 @@ impl Budget {
     }
 
     /// Returns the most bytes that an operator keeps if it can put rows by and no other operator keeps any.
-    pub(super) fn operator_bytes(&self) -> usize {
+    pub fn operator_bytes(&self) -> usize {
         let share = self.memory.share();
         let most = share - share / LEFT_FREE_PART;
         self.operator_bytes.unwrap_or(most).min(most)
     }
 
     /// Returns the bytes that an operator can keep beside those that are in use, if it can put rows by.
-    pub(super) fn bytes_left(&self) -> usize {
+    pub fn bytes_left(&self) -> usize {
         let share = self.memory.share();
         let left = share - share / LEFT_FREE_PART;
         let left = left.saturating_sub(self.memory.used());
@@ -90,7 +88,7 @@ impl Budget {
 
     /// Returns whether an operator that can put rows by has to do so, since it keeps `bytes` and may need `more` before
     /// it asks again.
-    pub(super) fn is_short(&self, bytes: usize, more: usize) -> bool {
+    pub fn is_short(&self, bytes: usize, more: usize) -> bool {
         // Others may have so much that the share cannot be had.
         let used = self.memory.used();
         let left = self.memory.allowance().left();
@@ -101,14 +99,14 @@ impl Budget {
     }
 
     /// Returns whether an operator that keeps `bytes` is among those that have to put rows by when memory is short.
-    pub(super) fn is_much(&self, bytes: usize) -> bool {
+    pub fn is_much(&self, bytes: usize) -> bool {
         bytes > self.memory.share() / KEPT_PART
     }
 
     /// Waits, between two batches, while records leave memory for the execution, which might be refused memory
     /// otherwise.
     #[inline]
-    pub(super) async fn wait_for_room(&self) {
+    pub async fn wait_for_room(&self) {
         if self.memory.allowance().is_scarce() && !self.patience.get().is_zero() {
             Box::pin(self.wait_while_scarce()).await;
         }

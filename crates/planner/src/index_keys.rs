@@ -14,13 +14,13 @@ use types::{
     row::{Row, RowLayout},
 };
 
-use batch::OwnedValue;
-use catalog::{Catalog, Index, IndexKeys, Table};
-use logical::bind::{BindContext, Binder, IndexEntries, Inputs, Parameters};
-use planner::{
+use crate::{
     plan::{index_columns, row_layout},
     program::{Evaluator, Layout, Outer, Program, Sessionless, compile},
 };
+use batch::OwnedValue;
+use catalog::{Catalog, Index, IndexKeys, Table};
+use logical::bind::{BindContext, Binder, IndexEntries, Inputs, Parameters};
 use syntax::phase;
 
 /// Maker of the functions by which indexes are maintained.

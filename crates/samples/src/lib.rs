@@ -2,8 +2,8 @@
 //!
 //! | statistics | file |
 //! | --- | --- |
-//! | of one column | `statistics/column.rs` |
-//! | of several columns together, where a statistics object asks for them | `statistics/groups.rs` |
+//! | of one column | `column.rs` |
+//! | of several columns together, where a statistics object asks for them | `groups.rs` |
 //!
 //! A sample is taken by the places of records (`engine::Transaction::sample`), which have nothing
 //! to do with their values; a table of any size costs as many point reads as the sample has rows,
@@ -13,6 +13,8 @@
 //!
 //! The share of places without records tells how many rows there are; the engine keeps no count of
 //! them.
+//!
+//! The crate knows tables and how to read them. It keeps no statistics, and knows no statement.
 
 mod column;
 mod groups;
@@ -28,7 +30,6 @@ use types::{
 };
 
 use self::column::Seen;
-use crate::execute::column;
 use batch::Rows;
 use catalog::{StatisticsObject, Table, TableStatistics, from_engine};
 use planner::plan::row_layout;
@@ -47,8 +48,7 @@ const VALUES_MAX: u64 = 600_000;
 const VALUE_BYTES_MAX: usize = 256;
 
 /// Looks at up to `rows_max` rows of `table`, as `transaction` sees them, and keeps the values of all live columns, or
-/// of
-/// `columns`. Records that have left memory are counted, and not read: see [`Sample::is_fair`].
+/// of `columns`. Records that have left memory are counted, and not read: see [`Sample::is_fair`].
 ///
 /// # Errors
 /// Errors of the engine; XX001 for a damaged record.
@@ -142,7 +142,7 @@ impl Sample {
         let mut values = Vec::with_capacity(self.columns.len());
         let columns = self.columns.iter().zip(&mut self.seen);
         for ((at, seen), wide) in columns.zip(&mut self.wide) {
-            let value = column(table, &row, *at)?;
+            let value = table.value(&row, *at)?;
             let bytes = width(seen, value, &mut self.buffer)?;
             let is_kept = seen.count(value, bytes);
             if !is_kept && !value.is_null() {
