@@ -2,6 +2,9 @@
 
 use memchr::memmem::Finder;
 
+/// Most parts between two `%`: each takes some hundred bytes and some time, whether a text is compared with it or not.
+const PARTS_MAX: usize = 16;
+
 /// A pattern whose plain parts are looked for one after the other. The first place of each part leaves the most text to
 /// the parts behind it, so that no other place need be tried.
 pub struct LiteralPattern<'p> {
@@ -14,7 +17,7 @@ pub struct LiteralPattern<'p> {
 }
 
 impl<'p> LiteralPattern<'p> {
-    /// Returns a pattern in this form; `None` if it has other special characters than `%`.
+    /// Returns a pattern in this form; `None` if it has other special characters than `%`, or too many parts.
     pub fn of(pattern: &'p str) -> Option<Self> {
         if pattern.contains(['_', '\\']) {
             return None;
@@ -22,10 +25,14 @@ impl<'p> LiteralPattern<'p> {
         let mut parts = pattern.split('%').map(str::as_bytes);
         let first = parts.next().unwrap_or_default();
         let last = parts.next_back();
-        let between = parts.filter(|part| !part.is_empty());
-        Some(Self {
+        let between: Vec<_> = parts
+            .filter(|part| !part.is_empty())
+            .take(PARTS_MAX + 1)
+            .map(Finder::new)
+            .collect();
+        (between.len() <= PARTS_MAX).then_some(Self {
             first,
-            between: between.map(Finder::new).collect(),
+            between,
             last,
         })
     }
@@ -88,6 +95,8 @@ mod tests {
             }
         }
         assert!(matched > 1000);
+        assert!(LiteralPattern::of(&"%a".repeat(PARTS_MAX)).is_some());
+        assert!(LiteralPattern::of(&"%a".repeat(1_000_000)).is_none());
         for pattern in ["a_", "\\%", "%\\"] {
             assert!(LiteralPattern::of(pattern).is_none());
         }

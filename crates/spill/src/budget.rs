@@ -24,7 +24,8 @@ const LEFT_FREE_PART: usize = 4;
 /// would be many and small, if other operators have taken the rest.
 const KEPT_PART: usize = 32;
 
-/// Longest time for which an execution waits, in all, for memory that records are leaving while none becomes free.
+/// Longest time for which an execution waits, in all, for memory that records are leaving while none becomes free; a
+/// look counts with [`LOOK_MOST`] at most.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Longest time for which an execution waits for memory in all, also while some becomes free: others may take it.
@@ -107,7 +108,8 @@ impl Budget {
     /// otherwise.
     #[inline]
     pub async fn wait_for_room(&self) {
-        if self.memory.allowance().is_scarce() && !self.patience.get().is_zero() {
+        let is_patient = !self.patience.get().is_zero() && !self.whole_patience.get().is_zero();
+        if is_patient && self.memory.allowance().is_scarce() {
             Box::pin(self.wait_while_scarce()).await;
         }
     }

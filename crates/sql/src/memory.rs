@@ -15,7 +15,7 @@
 //!
 //! Where records can leave memory they leave for statements: for as much as a connection holds and may take more, up
 //! to [`LEAVING_PART`] beside what is for records alone, and until all statements have [`SHARE_PART`] of the limit.
-//! Statements wait for it between two batches, two seconds in all while none leave, and longer while some do
+//! Statements wait for it between two batches, two seconds or so while none leave, and longer while some do
 //! ([`executor::execute::Budget`]), and not at all for some seconds ([`REST`]) after one has waited in vain.
 
 use std::{

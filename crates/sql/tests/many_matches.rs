@@ -106,6 +106,33 @@ fn others_have_turns_among_the_matches_of_one_row() {
     }
 }
 
+/// Rows of a marked side that are marked already are left out, and that took no turns. The row with another key keeps
+/// the join from being over when the others are marked.
+#[test]
+fn others_have_turns_among_matches_that_are_left_out() {
+    let rows = 40_000;
+    let mut bed = Bed::timeless();
+    table(&mut bed, rows);
+    let mut turns = |keys: &str, on: &str, expected: &str| {
+        let statement = format!(
+            "select count(*) from few f where f.a in ({keys}) and exists (select from many m where {on})"
+        );
+        let plan = bed.run(&format!("explain {statement}")).unwrap().rows;
+        let is_turned = plan.iter().any(|line| line[0].contains("Right Semi Join"));
+        assert!(is_turned, "{plan:#?}");
+        bed.run(&statement).unwrap();
+        let before = bed.turns();
+        assert_eq!(answer(&mut bed, &statement), expected);
+        bed.turns() - before
+    };
+    for on in ["f.b = m.b", "f.c = m.c"] {
+        let (without, with) = (turns("2, 4", on, "0"), turns("1, 2, 3", on, "2"));
+        // Four candidates by columns count as a row.
+        let expected = without + 2 * rows as u64 / 4 / UNITS;
+        assert!(with >= expected, "{on}: {with} turns, {without} without");
+    }
+}
+
 /// There are 25 million pairs of 5,000 rows of one key with each other: the first is there at once,
 /// and no more than a portion of them is kept.
 #[test]

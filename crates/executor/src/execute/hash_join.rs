@@ -30,6 +30,9 @@ use planner::{
 /// Number of candidates after which no further rows of the probe side are looked up at once.
 const CANDIDATES_MAX: usize = 2 * ROWS_AT_ONCE;
 
+/// Marks that are looked at for each that counts as work on a row.
+const PLACES_PER_ROW: usize = 16;
+
 pub(super) struct HashJoinOperator<'p> {
     join: &'p HashJoin,
     /// Column that is the probe's key, if the key is one column.
@@ -47,6 +50,8 @@ pub(super) struct HashJoinOperator<'p> {
     put_by: PutBy,
     /// Rows of the build side that had a match, if they are marked.
     matched: Vec<bool>,
+    /// Number of them that had none.
+    unmatched: usize,
     /// Integer keys of the probe's batch, with their rows.
     probe_keys: Vec<(u32, i64)>,
     /// Rows with equal keys: of the probe's batch, and of the build side; in order.
@@ -60,7 +65,7 @@ pub(super) struct HashJoinOperator<'p> {
     row_keys: Rows,
     /// Candidate to go on with, if the row has more than were looked at.
     goes_on: Option<u32>,
-    /// Row of the build side up to which rows without a match were handed over.
+    /// Row of the build side up to which rows were handed over by their marks.
     rest: usize,
     scratch: Scratch,
     /// Charge for what is kept beside the hash table.
@@ -80,7 +85,8 @@ impl<'p> HashJoinOperator<'p> {
         }
     }
 
-    /// Makes the operator of `join` over the table of a build side that was read, for a join that is not full.
+    /// Makes the operator of `join` over the table of a build side that was read, for a join that marks none of its
+    /// rows.
     pub(super) fn over(join: &'p HashJoin, probe: Input<'p>, table: Arc<JoinHashTable>) -> Self {
         Self::with(join, probe, BuildKeys::of(join), table)
     }
@@ -108,6 +114,7 @@ impl<'p> HashJoinOperator<'p> {
             table_charge: Charge::default(),
             put_by: PutBy::default(),
             matched: Vec::new(),
+            unmatched: 0,
             probe_keys: Vec::new(),
             candidates: Vec::new(),
             matches: Matches::default(),
@@ -130,7 +137,7 @@ impl<'p> HashJoinOperator<'p> {
             if self.hand_on(context, out)? {
                 return Ok(true);
             }
-            if self.more(context).await? {
+            if !self.are_all_marked() && self.more(context).await? {
                 self.look_up(context).await?;
                 continue;
             }
@@ -171,7 +178,8 @@ impl<'p> HashJoinOperator<'p> {
             self.make_filters(context).await?;
         }
         if self.join.is_marked() {
-            self.matched = vec![false; self.hash_table.rows().len()];
+            self.unmatched = self.hash_table.rows().len();
+            self.matched = vec![false; self.unmatched];
             self.charge(context)?;
         }
         Ok(())
@@ -385,13 +393,14 @@ impl<'p> HashJoinOperator<'p> {
             true => JoinKind::Right,
             false => self.join.kind,
         };
-        leave_out_marked(self.join, &self.matched, &mut self.candidates);
+        // Those that are left out take time, too.
+        context.pause(self.leave_out_marked()).await;
         let sides = Sides {
             left: &self.probe.batch,
             right: self.hash_table.rows(),
             right_width: self.join.build_width,
         };
-        let matched = &mut self.matched;
+        let (matched, unmatched) = (&mut self.matched, &mut self.unmatched);
         let is_done = self
             .matches
             .find(
@@ -401,6 +410,7 @@ impl<'p> HashJoinOperator<'p> {
                 (context, &self.scratch),
                 |number| {
                     if let Some(matched) = matched.get_mut(number as usize) {
+                        *unmatched -= usize::from(!*matched);
                         *matched = true;
                     }
                 },
@@ -410,6 +420,17 @@ impl<'p> HashJoinOperator<'p> {
             self.matches.forget();
         }
         Ok(is_done)
+    }
+
+    /// Returns whether further rows of the probe side make no difference, since all rows of the build side are marked.
+    fn are_all_marked(&self) -> bool {
+        self.is_built && self.unmatched == 0 && self.join.gives_marked_alone()
+    }
+
+    /// Leaves candidates out whose row of the build side is marked, where a further match makes no difference to it;
+    /// returns their number.
+    fn leave_out_marked(&mut self) -> usize {
+        leave_out_marked(self.join, &self.matched, &mut self.candidates)
     }
 
     /// Hands on rows of the matches that were found, if there are any; matches of a batch by columns only when they are
@@ -452,8 +473,9 @@ impl<'p> HashJoinOperator<'p> {
         let projection = &self.join.projection;
         let wanted = self.join.kind == JoinKind::Semi;
         while out.is_empty() && self.rest < self.matched.len() {
-            let end = self.matched.len().min(self.rest + ROWS_AT_ONCE);
-            let rest = (self.rest..end).filter(|at| self.matched[*at] == wanted);
+            let first = self.rest;
+            let end = self.matched.len().min(first + ROWS_AT_ONCE);
+            let rest = (first..end).filter(|at| self.matched[*at] == wanted);
             let pairs: Vec<_> = rest
                 .take(BATCH_ROWS)
                 .map(|at| (NO_ROW, at as u32))
@@ -467,7 +489,9 @@ impl<'p> HashJoinOperator<'p> {
                 Some((_, last)) => *last as usize + 1,
                 None => end,
             };
-            context.pause(pairs.len()).await;
+            context
+                .pause(pairs.len() + (end - first) / PLACES_PER_ROW)
+                .await;
         }
     }
 }
@@ -524,6 +548,7 @@ impl Operator for HashJoinOperator<'_> {
         // The build side is kept if its rows are the same each time, and were not put by.
         if self.join.is_fixed && self.is_built && !self.put_by.has_rows() {
             self.matched.fill(false);
+            self.unmatched = self.matched.len();
             self.forget_matches();
         } else {
             if let Some(build) = &mut self.build {
@@ -535,9 +560,11 @@ impl Operator for HashJoinOperator<'_> {
     }
 }
 
-/// Leaves candidates out whose row of the build side is marked, where a further match makes no difference to it.
-fn leave_out_marked(join: &HashJoin, matched: &[bool], candidates: &mut Vec<(u32, u32)>) {
+/// Leaves candidates out: see [`HashJoinOperator::leave_out_marked`].
+fn leave_out_marked(join: &HashJoin, matched: &[bool], candidates: &mut Vec<(u32, u32)>) -> usize {
+    let before = candidates.len();
     if join.gives_marked_alone() {
         candidates.retain(|(_, number)| !matched[*number as usize]);
     }
+    before - candidates.len()
 }

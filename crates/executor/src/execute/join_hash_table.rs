@@ -81,6 +81,11 @@ impl BuildKeys {
         }
     }
 
+    /// Returns whether one of the keys of a row is NULL.
+    pub(super) fn has_null(&self, row: &[Value<'_>]) -> bool {
+        self.places.iter().any(|at| row[*at].is_null())
+    }
+
     fn are_integers(&self) -> bool {
         !self.types.is_empty() && self.types.iter().all(|ty| is_integer(*ty))
     }

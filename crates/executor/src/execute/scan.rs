@@ -38,7 +38,7 @@ use planner::{
 /// Number of rows of the first piece: many scans are ended early.
 const FIRST_ROWS: usize = 32;
 
-/// What the integers of a record are compared with before it is decoded.
+/// Values and filters that the integers of a record are compared with before it is decoded.
 #[derive(Clone)]
 pub(super) struct Limits {
     /// Values of the scan's tests; a comparison with NULL never holds.

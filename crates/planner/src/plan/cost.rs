@@ -41,7 +41,7 @@ pub(super) const PROBED: f64 = 1.5;
 /// Rows of the right side for each of the left from which on the left is put into a hash table where the join keeps its
 /// rows or tests them: with fewer it saves little, and the join is not divided between workers.
 const TURNED_MIN: f64 = 2.0;
-/// Cost of a row that finds no match in a hash table: most are left out by a scan.
+/// Cost of a row that finds no match in a hash table: a scan leaves most of them out where the key is an integer.
 const MISSED: f64 = 0.4;
 /// Cost of a row that is made of two.
 const PAIRED: f64 = 0.5;

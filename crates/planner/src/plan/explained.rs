@@ -275,6 +275,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::Insert(_) => first.startup,
         Plan::IndexJoin(_) => first.startup,
         Plan::Limit { offset, .. } => limited(skipped(offset.as_ref()), first),
+        Plan::HashJoin(join) if join.gives_marked_alone() => once_all_is_read,
         Plan::HashJoin(_) => first.startup + second.total + second.rows * BUILT,
         Plan::NestedLoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
         Plan::Aggregate(_) | Plan::Window { .. } | Plan::Sort { .. } => once_all_is_read,

@@ -15,6 +15,12 @@ use logical::{
     relation::{self, Join, JoinKind, Relation},
 };
 
+/// Most rows of one key of a left side that is built into a hash table.
+const ALIKE_MAX: f64 = 10_000.0;
+
+/// Most rows, on average, of one key of a left side that is built into a hash table and tested.
+const ALIKE_TESTED: f64 = 4.0;
+
 impl Lowering {
     pub(super) fn join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
         if join.lateral {
@@ -76,7 +82,8 @@ impl Lowering {
             .flat_map(|key| [&key.left, &key.right])
             .chain(&residual);
         let wanted = with(needed, conditions);
-        let is_turned = path.method == Method::HashLeft;
+        let is_turned = path.method == Method::HashLeft
+            && self.can_be_turned(join.kind, (&join.left, &join.right), &keys);
         let (probe, build) = match is_turned {
             true => (join.right, join.left),
             false => (join.left, join.right),
@@ -121,6 +128,28 @@ impl Lowering {
             filters: Vec::new(),
         });
         Ok(Node { plan, layout })
+    }
+
+    /// Returns whether the left side of a join can be built into the table where the right one is larger. If the join
+    /// is begun again, and the right side has the same rows then, it is better kept. Many rows of one key have no place
+    /// in a partition, and in a semijoin or antijoin each row of the right would be tried with all of them.
+    fn can_be_turned(
+        &self,
+        kind: JoinKind,
+        (left, right): (&Relation, &Relation),
+        keys: &[JoinKey],
+    ) -> bool {
+        let estimator = &self.estimator;
+        let rows = estimator.rows(left);
+        let groups = estimator.groups(keys.iter().map(|key| &key.left), rows);
+        let most_alike = keys
+            .iter()
+            .map(|key| estimator.most_common(&key.left) * rows);
+        let are_few_alike = most_alike.fold(rows, f64::min) <= ALIKE_MAX;
+        let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
+        are_few_alike
+            && (!is_test || groups * ALIKE_TESTED >= rows)
+            && (self.rereads == 0 || !self.is_fixed(right))
     }
 
     /// Lowers a semijoin as a lookup of the right side's different keys in the left side, if they

@@ -6,7 +6,7 @@
 //! Whether a filter leaves out enough to be worth its time is found out when it is used, not here.
 //!
 //! Between the join and the scan are operators that treat rows with different keys apart: a row that is left out below
-//! them would have made rows with its key alone, which the join drops. That holds for filters, projections, joins
+//! them would have made rows with its key alone, which the join drops. Such operators are filters, projections, joins
 //! through the side whose rows they test or keep, and groups by the key. A join by hash whose key it is passes the
 //! filter to its other side, too: rows with other keys match none that are left.
 //!

@@ -319,17 +319,20 @@ fn outer_joins_become_simpler_ones() {
         ("o left join i on i.k = o.k where i.b > 3", "Hash Join"),
         (
             "o left join i on i.k = o.k where i.k is null",
-            "Hash Right Anti Join",
+            "Hash Anti Join",
         ),
         (
             "o left join i on i.k = o.k where i.b is null",
-            "Hash Left Join",
+            "Hash Right Join",
         ),
         (
             "o left join i on i.k = o.k where i.b <> all (array[]::int8[])",
-            "Hash Left Join",
+            "Hash Right Join",
         ),
-        ("o full join i on i.k = o.k where o.b > 3", "Hash Left Join"),
+        (
+            "o full join i on i.k = o.k where o.b > 3",
+            "Hash Right Join",
+        ),
         (
             "o full join i on i.k = o.k where i.b > 3 and o.b > 3",
             "Hash Join",

@@ -63,6 +63,37 @@ fn joins_on_the_device_are_those_in_memory() {
     }
 }
 
+/// Rows without a key were put into one partition, however many they were, and had no room there.
+#[test]
+fn rows_without_a_key_have_no_partition_of_their_own() {
+    let mut device = Device::new(
+        "create table few (id int, k int, t text);
+         insert into few select i, case when i % 100 = 0 then i end, repeat('x', 100) || i
+            from generate_series(1, 40000) i;
+         create table many (id int, k int);
+         insert into many select i, i from generate_series(1, 100000) i;
+         analyze few; analyze many",
+    );
+    device.bed.run("set weft.statement_memory = '2MB'").unwrap();
+    for (query, join, expected) in [
+        (
+            "select count(*), count(m.id), max(f.t) from few f left join many m on m.k = f.k",
+            "Hash Right Join",
+            ["40000", "400"],
+        ),
+        (
+            "select count(*), count(f.k), max(f.t) from few f where not exists (select from many m where m.k = f.k)",
+            "Hash Anti Join",
+            ["39600", "0"],
+        ),
+    ] {
+        let lines = device.measured(query);
+        assert!(lines.iter().any(|line| line.contains(join)), "{lines:#?}");
+        assert!(number(&lines, "Batches: ") > 1, "{lines:#?}");
+        assert_eq!(device.rows(query)[0][..2], expected);
+    }
+}
+
 /// A join that is begun again, one that many rows with one key keep from being partitioned, one that is given up, and
 /// errors of the device.
 #[test]

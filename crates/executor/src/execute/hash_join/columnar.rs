@@ -183,7 +183,8 @@ impl HashJoinOperator<'_> {
             positions.truncate(positions.len().div_ceil(8));
         }
         let (looked_up, found) = (positions.len(), self.candidates.len());
-        leave_out_marked(self.join, &self.matched, &mut self.candidates);
+        let left_out = leave_out_marked(self.join, &self.matched, &mut self.candidates);
+        context.pause(left_out >> LOOKED_UP_SHIFT).await;
         if let Some(residual) = &self.join.residual {
             let holding = self.joined.holding(
                 residual,

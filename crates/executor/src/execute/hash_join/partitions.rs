@@ -40,6 +40,8 @@ pub(super) struct PutBy {
     build: Option<RunReader>,
     probe: Option<RunReader>,
     level: u32,
+    /// Number of rows with NULL keys that were put by.
+    without_key: u64,
     /// Number of partitions that were begun.
     batches: usize,
     /// Most bytes on the device so far; 0 if no rows were put by.
@@ -157,7 +159,15 @@ impl HashJoinOperator<'_> {
         };
         let partitions = self.put_by.writing.insert(partitions);
         for row in rows.iter() {
-            let partition = partitions.of(self.keys.hash_of_row(row));
+            // Rows with NULL keys match none: any partition does, and one alone would have no room for many.
+            let hash = match self.keys.has_null(row) {
+                true => {
+                    self.put_by.without_key += 1;
+                    self.put_by.without_key
+                }
+                false => self.keys.hash_of_row(row),
+            };
+            let partition = partitions.of(hash);
             partitions
                 .push(partition, row.iter().copied(), context.turn())
                 .await?;

@@ -11,7 +11,7 @@
 //! | by nesting, of an inner side that refers to no outer row | read and kept by each part: a small table by itself |
 //!
 //! A full join gives rows of its right side that no row of the left matches, and a join by hash that is turned gives
-//! rows by its marks: no part knows these by itself.
+//! rows by their marks: no part knows these by itself.
 
 use functions::Body;
 

@@ -85,7 +85,12 @@ pub(super) fn may_have(directory: &Directory, scan: &Scan, limits: &Limits) -> b
     };
     let mut filters = limits.filters.iter();
     let may_pass = filters.all(|(attribute, filter)| {
-        bounds(*attribute).is_none_or(|[least, greatest]| filter.may_have_between(least, greatest))
+        let may_have = bounds(*attribute)
+            .is_none_or(|[least, greatest]| filter.may_have_between(least, greatest));
+        if !may_have {
+            filter.note(directory.rows(), 0);
+        }
+        may_have
     });
     may_pass
         && scan.tests.iter().zip(&limits.values).all(|(test, limit)| {
@@ -195,7 +200,8 @@ impl BlockRows {
     }
 }
 
-/// Takes the bits of those rows away whose integer in a column does not pass, or is NULL. Returns false if none passes.
+/// Takes the bits of those rows away whose integer in a column does not pass, or is NULL. Returns false if it is
+/// known without a look at them that none passes.
 ///
 /// # Errors
 /// XX001 for a block that is damaged.

@@ -111,6 +111,18 @@ impl Estimator {
         part
     }
 
+    /// Returns the part of the rows that have the most common value of an expression, as far as it is known to be
+    /// common.
+    pub(in crate::plan) fn most_common(&self, expression: &Expression) -> f64 {
+        let column = match expression.kind {
+            Kind::Column(id) => self.column(id),
+            _ => None,
+        };
+        let statistics = column.and_then(|column| column.statistics);
+        let first = statistics.and_then(|statistics| statistics.common.first());
+        first.map_or(0.0, |first| first.fraction)
+    }
+
     fn column_of(&self, expression: &Expression, side: &Side<'_>) -> Option<Column<'_>> {
         match expression.kind {
             Kind::Column(id) if side.columns.contains(&id) => self.column(id),
