@@ -78,10 +78,13 @@ type Holds = fn(i64, i64) -> bool;
 const CONDITIONS: [(&str, Holds); 4] = [
     ("true", |_, _| true),
     ("m.id > f.id * 2", |few, many| many > few * 2),
-    ("m.id % 3 = f.id % 3", |few, many| many % 3 == few % 3),
-    ("length(repeat('x', m.id % 5)) = f.id % 5", |few, many| {
-        many % 5 == few % 5
+    ("m.id % 3 between f.id % 3 and f.id % 3", |few, many| {
+        many % 3 == few % 3
     }),
+    (
+        "length(repeat('x', m.id % 5)) between f.id % 5 and f.id % 5",
+        |few, many| many % 5 == few % 5,
+    ),
 ];
 
 #[test]
@@ -112,18 +115,17 @@ fn rows_of_the_left_come_by_their_marks() {
         };
         for key in keys {
             let on = format!("{key} and {condition}");
+            // It is not known how many rows have one computed key.
+            let (semi_join, anti_join) = match key.contains('+') {
+                true => ("Hash Semi Join", "Hash Anti Join"),
+                false => ("Hash Right Semi Join", "Hash Right Anti Join"),
+            };
             let semi =
                 format!("select f.id from few f where exists (select from many m where {on})");
-            assert!(
-                rows(&mut bed, &semi, "Hash Right Semi Join") == ids(true),
-                "{on}"
-            );
+            assert!(rows(&mut bed, &semi, semi_join) == ids(true), "{on}");
             let anti =
                 format!("select f.id from few f where not exists (select from many m where {on})");
-            assert!(
-                rows(&mut bed, &anti, "Hash Right Anti Join") == ids(false),
-                "{on}"
-            );
+            assert!(rows(&mut bed, &anti, anti_join) == ids(false), "{on}");
             let left = format!("select f.id, m.id from few f left join many m on {on}");
             assert!(rows(&mut bed, &left, "Hash Right Join") == pairs, "{on}");
             let count = format!(
@@ -155,6 +157,7 @@ fn some_joins_keep_their_sides() {
         "select count(*) from generate_series(1, 9) o(i), lateral (select count(m.k) c from few f
             left join (select k, t from many) m on m.t = f.t where f.id % 200 = o.i offset 0) s",
         "select count(*) from alike f where exists (select from many m where m.k = f.k)",
+        "select count(*) from few f where exists (select from many m where m.k = f.id % 21)",
         "select count(*) from alike f where not exists (select from many m where m.k = f.k and m.id > f.id)",
     ] {
         let plan = bed.run(&format!("explain (costs off) {query}")).unwrap();

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::program::{Layout, comparison};
 use logical::{
-    expression::{ColumnId, Expression},
+    expression::{ColumnId, Expression, Kind},
     relation::{self, Join, JoinKind, Relation},
 };
 
@@ -146,10 +146,14 @@ impl Lowering {
             .iter()
             .map(|key| estimator.most_common(&key.left) * rows);
         let are_few_alike = most_alike.fold(rows, f64::min) <= ALIKE_MAX;
+        // Nothing is known of the values of expressions.
+        let is_known = |key: &JoinKey| match key.left.kind {
+            Kind::Column(id) => estimator.distinct(id).is_some(),
+            _ => false,
+        };
+        let are_tested_apart = keys.iter().all(is_known) && groups * ALIKE_TESTED >= rows;
         let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
-        are_few_alike
-            && (!is_test || groups * ALIKE_TESTED >= rows)
-            && (self.rereads == 0 || !self.is_fixed(right))
+        are_few_alike && (!is_test || are_tested_apart) && !self.is_fixed(right)
     }
 
     /// Lowers a semijoin as a lookup of the right side's different keys in the left side, if they

@@ -41,13 +41,17 @@ impl LaneWriter {
             lane: self,
             bytes: 0,
         };
-        let writes = bytes.saturating_sub(format::transaction_bytes());
-        charged.reach(LargeBlock::capacity_for(writes))?;
+        charged.reach(Self::large_bytes(bytes))?;
         Ok(LargeTransaction {
             block: LargeBlock::new(),
             charged,
             ahead: None,
         })
+    }
+
+    /// Returns the bytes of memory that a transaction of `bytes` bytes is put together in: some more than it has.
+    pub(crate) fn large_bytes(bytes: usize) -> usize {
+        LargeBlock::capacity_for(bytes.saturating_sub(format::transaction_bytes()))
     }
 
     /// Commits a transaction that was put together and has room, like [`LaneWriter::append`]. If `commit`

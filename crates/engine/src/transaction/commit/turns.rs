@@ -232,7 +232,7 @@ impl Transaction {
                 begun => return begun,
             }
             // Housekeeping may have forgotten the wish of the last attempt.
-            database.want_memory_room(bytes);
+            database.want_memory_room(LaneWriter::large_bytes(bytes));
             self.session.wait_for_room(owner, &mut patience).await?;
             self.check_open()?;
         }

@@ -235,7 +235,7 @@ impl Estimator {
     }
 
     /// Returns the number of different values of a column that comes from a table.
-    pub(super) fn distinct(&self, id: ColumnId) -> Option<f64> {
+    pub(in crate::plan) fn distinct(&self, id: ColumnId) -> Option<f64> {
         Some(self.column(id)?.distinct)
     }
 
