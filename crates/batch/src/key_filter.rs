@@ -4,8 +4,7 @@
 //! such rows out before it decodes them. Keys that lie close together get a bit each; of others each sets
 //! [`BITS_PER_KEY_SET`] bits in one word that its hash names, a Bloom filter of which a test reads one word (after
 //! Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", WEA 2007, section 3). A filter takes
-//! [`BITS_MAX`] bits at most, so that it stays in a core's cache; there is no filter where it would
-//! take more.
+//! [`BITS_MAX`] bits at most, so that it stays in a core's cache; there is no filter where it would take more.
 //!
 //! A filter counts what it is asked and what it lets pass, all threads together: one that lets most keys pass is not
 //! worth its time ([`KeyFilter::is_useful`]).

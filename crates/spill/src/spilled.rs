@@ -1,10 +1,10 @@
-//! What operators have put by on the device, as measurements tell it; and the room that they hold before they do.
+//! Rows that operators have put by on the device, as measurements tell of them; and the room held for them before.
 
 use types::{Charge, Result, granted};
 
 use crate::{budget::Budget, file::SpillFile, writer::RunWriter};
 
-/// What an operator has put by on the device, because it could not keep all of it in memory.
+/// Rows that an operator has put by on the device, because it could not keep all of them in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spilled {
     /// Rows of a sort.

@@ -291,6 +291,8 @@ impl<'p> HashJoinOperator<'p> {
             }
         }
         let found = self.candidates.len();
+        let left_out = leave_out_marked(self.join, &self.matched, &mut self.candidates);
+        context.pause(left_out).await;
         let residual = self.join.residual.as_ref();
         let is_done = self.find_matches(residual, rows.clone(), context).await?;
         if is_done {
@@ -393,8 +395,6 @@ impl<'p> HashJoinOperator<'p> {
             true => JoinKind::Right,
             false => self.join.kind,
         };
-        // Those that are left out take time, too.
-        context.pause(self.leave_out_marked()).await;
         let sides = Sides {
             left: &self.probe.batch,
             right: self.hash_table.rows(),
@@ -425,12 +425,6 @@ impl<'p> HashJoinOperator<'p> {
     /// Returns whether further rows of the probe side make no difference, since all rows of the build side are marked.
     fn are_all_marked(&self) -> bool {
         self.is_built && self.unmatched == 0 && self.join.gives_marked_alone()
-    }
-
-    /// Leaves candidates out whose row of the build side is marked, where a further match makes no difference to it;
-    /// returns their number.
-    fn leave_out_marked(&mut self) -> usize {
-        leave_out_marked(self.join, &self.matched, &mut self.candidates)
     }
 
     /// Hands on rows of the matches that were found, if there are any; matches of a batch by columns only when they are
@@ -560,7 +554,8 @@ impl Operator for HashJoinOperator<'_> {
     }
 }
 
-/// Leaves candidates out: see [`HashJoinOperator::leave_out_marked`].
+/// Leaves candidates out whose row of the build side is marked, where a further match makes no difference to it;
+/// returns their number.
 fn leave_out_marked(join: &HashJoin, matched: &[bool], candidates: &mut Vec<(u32, u32)>) -> usize {
     let before = candidates.len();
     if join.gives_marked_alone() {
